@@ -44,7 +44,7 @@ export function bench({ count, rounds }) {
         const config = new URL("../node_modules/eth-phishing-detect/src/config.json", import.meta.url);
         return JSON.parse(readFileSync(config, "utf8")).blacklist;
       }),
-    /** As many keys as a page can be asked for. */
+    /** As many keys as a page can handle. */
     few: () => Math.ceil(count / 20),
     /** The blobs that engines.mjs asks. */
     engineBlobs() {
@@ -67,7 +67,7 @@ export function bench({ count, rounds }) {
         };
       });
     },
-    /** A peer's filter of all members, and its false-positive rate. */
+    /** A peer's filter of all members, and its measured false-positive rate. */
     built(peer, fpr) {
       return once(`${peer.name} ${fpr}`, () => {
         const filter = filterOf(peer, this.members(), fpr);
@@ -270,7 +270,10 @@ async function url(bench) {
   return { tables: [ofUrls.table, ofHosts.table], claims: [...ofUrls.claims, ...ofHosts.claims] };
 }
 
-/** Asks lists of all kinds for URLs by a question such as `hasUrl(key)`, which a ribbon filter is to answer so many times as fast as the rival. */
+/**
+ * Asks lists of all kinds for URLs by a question such as `hasUrl(key)`, which a ribbon filter should answer `atLeast`
+ * times as fast as the rival.
+ */
 async function urlRace(bench, urls, listed, what, question, atLeast) {
   const fpr = 0.001;
   const method = question.split("(")[0];

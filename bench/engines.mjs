@@ -15,7 +15,7 @@ const ENGINES = {
 
 export const SECRET = new Uint8Array(16).fill(7);
 
-/** How keys of several lengths are made of those with 59 characters. */
+/** How keys of other lengths are made from those of 59 characters. */
 const SHAPES = { 25: (key) => key.slice(12, 37), 59: (key) => key, 295: (key) => key.repeat(5) };
 
 /** Members and strangers of a length, each string in its own memory. */
@@ -50,7 +50,7 @@ export async function askBoth({ count, rounds, bytesOf }) {
     return Object.entries(decoders).map(([name, decode]) => ({ name, keys: count, ...run(decode(bytes, options)) }));
   };
   const results = [];
-  /** A race after engines have compiled what is asked: until then this clock counts what they do beside it. */
+  /** A race after the engines have compiled the code: until then the clock also counts the compiler's work. */
   const warm = (all) => {
     for (let i = 0; i < 10; i++) for (const { run } of all) run();
     return race(all, rounds);
@@ -77,7 +77,10 @@ export async function askBoth({ count, rounds, bytesOf }) {
   return results;
 }
 
-/** A table and the claims of what {@link askBoth} returned. JavaScript may take so much of what a parser takes for a URL. */
+/**
+ * A table and the claims of what {@link askBoth} returned. `ofParsing` is the most that JavaScript may take, as a
+ * multiple of what parsing a URL takes.
+ */
 export function verdict(where, results, ofParsing) {
   const times = {};
   const claims = [];

@@ -2,7 +2,7 @@
  * `node bench/feed.mjs`: what a feed costs its host. Publishes a list that changes with the command line tool, follows it
  * with the package, and prints the tables of docs/feeds.md: bytes of an update, and requests, bytes and money a month.
  *
- * `--keys 20000` makes the list shorter, and `--publishes 5` the time.
+ * `--keys 20000` makes the list shorter, and `--publishes 5` the run.
  */
 import { execFileSync } from "node:child_process";
 import { createPublicKey } from "node:crypto";
@@ -21,10 +21,13 @@ const { values } = parseArgs({
 const KEYS = Number(values.keys);
 const [HOUR, DAY, MONTH] = [60, 24 * 60, 30 * 24 * 60]; // in minutes
 
-/** What a host's answer has before its content, in bytes, with or without content: some 20 lines at GitHub Pages. */
+/** The size of a response's headers, in bytes, with or without content: some 20 lines at GitHub Pages. */
 const HEADERS = 700;
 
-/** How often a feed is published, in minutes, how many keys come and go each time, and how often a slow client looks. */
+/**
+ * How often a feed is published, in minutes, how many keys come and go each time, and how often a slow client checks
+ * for updates.
+ */
 const feeds = [
   {
     name: "each hour, 1 % of the keys a day",
@@ -59,7 +62,7 @@ function cloudFront({ requests, bytes }) {
   return dollars;
 }
 
-/** Nothing is paid, but more than 100 GB a month isn't wanted: https://docs.github.com/pages, "GitHub Pages limits". */
+/** It is free, with a soft limit of 100 GB a month: https://docs.github.com/pages, "GitHub Pages limits". */
 const PAGES = 100e9;
 
 const number = (value, digits = 2) => Number(value.toPrecision(digits)).toLocaleString("en");
@@ -86,11 +89,11 @@ async function client(folder, publicKey) {
     return new Response(bytes);
   };
   const feed = await openFeed("https://lists.example/feed.json", { publicKey, fetch, cache: null });
-  Object.assign(fetched, { requests: 0, bytes: 0 }); // the base is no update
+  Object.assign(fetched, { requests: 0, bytes: 0 }); // the base isn't an update
   return { fetched, feed };
 }
 
-/** Publishes a feed for a while. What a client fetches for an update that looks each time, and a slow one. */
+/** Publishes a feed for a while. Returns what an update costs a client that checks each time, and a slow one. */
 async function measure({ every, changes, slow, publishes }) {
   const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
   const tool = (...args) =>
@@ -128,7 +131,7 @@ async function measure({ every, changes, slow, publishes }) {
   }
 }
 
-/** What a client asks of the host in a month that looks so often, in minutes. */
+/** The requests and bytes in a month of a client that checks at this interval, in minutes. */
 function month({ every, slow, base, minutesOfBase, each, seldom }, looks) {
   const polls = MONTH / looks;
   const updates = Math.min(polls, MONTH / every);

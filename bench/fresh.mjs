@@ -1,7 +1,7 @@
 /**
- * What only a fresh process can tell: `node fresh.mjs HOW BLOB KEY [READER]` prints JSON. The blob is in memory before the clock
- * starts. The clock is wall time, because processor time would count V8's other threads, which collect garbage
- * meanwhile.
+ * Measurements that need a fresh process: `node fresh.mjs HOW BLOB KEY [READER]` prints JSON. The blob is in memory
+ * before the clock starts. The clock is wall time, because processor time would count V8's other threads, which collect
+ * garbage meanwhile.
  */
 import { readFileSync } from "node:fs";
 import { first } from "./readers.mjs";

@@ -1,8 +1,8 @@
 /**
- * `node bench/lists.mjs [LIST...]`: real lists as blobs. Builds and verifies them with the command line tool, and prints
- * two tables of the README: the lists, and what a page downloads. Then it prints from how many hosts on each import pays,
- * and what slots save on each list of URLs. More lists of hosts or URLs can be given, packed or not. The package must
- * have been built.
+ * `node bench/lists.mjs [LIST...]`: real lists as blobs. Builds and verifies them with the command line tool, and
+ * prints two tables of the README: the lists, and what a page downloads. Then it prints the number of hosts from which
+ * each import pays off, and what slots save on each list of URLs. More lists of hosts or URLs can be given, compressed
+ * or not. The package must have been built.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -50,14 +50,14 @@ const inShort = (bytes) =>
 
 const ENTRIES = ["bloom-wasm/reader", "bloom-wasm"];
 
-/** What each import adds to a page, in bytes. */
+/** How many bytes each import adds to a page. */
 async function weights() {
   const all = [];
   for (const entry of ENTRIES) all.push((await weigh(inRoot("target/weight"), entry)).grown);
   return all;
 }
 
-/** What became of each list. */
+/** The results for each list. */
 const sizes = (lists) =>
   rows(
     ["list", "rate of false alarms", "as text", "gzipped", "as a blob", "measured rate", "false negatives"],
@@ -69,7 +69,7 @@ const sizes = (lists) =>
     ]),
   );
 
-/** What a page downloads that is to ask each list. */
+/** What a page downloads to ask each list. */
 const downloads = (lists, weights) =>
   rows(
     ["", "list, gzipped", ...ENTRIES.map((entry) => `blob and \`${entry}\``)],
@@ -90,7 +90,7 @@ function sample(keys, count) {
   return { gzipped: gzipSync(text, { level: 9 }).length, blob: statSync(blob).size };
 }
 
-/** From how many keys of a list on a blob and an import are lighter than the list, to a hundred keys. */
+/** The number of keys, to the nearest hundred, from which a blob and an import are smaller than the list. */
 function paysFrom(keys, weight) {
   const pays = (count) => {
     const { gzipped, blob } = sample(keys, count);
@@ -115,7 +115,7 @@ function unpacked(list) {
 function saved(what, list, fpr) {
   const blob = inFolder("blob");
   const { count, byteLength } = tool("build", list, "-o", blob, "--json", "--profile", "url", "--fpr", String(fpr));
-  // As many raw keys at that rate weigh the same, but for a few bytes.
+  // The same number of raw keys at that rate takes the same space, but for a few bytes.
   const keys = inFolder("keys");
   writeFileSync(keys, Array.from({ length: count }, (_, i) => `key ${i}\n`).join(""));
   const plain = tool("build", keys, "-o", blob, "--json", "--fpr", String(fpr / 10)).byteLength;

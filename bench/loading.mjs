@@ -13,7 +13,7 @@ import { claim, table } from "./table.mjs";
 const fresh = fileURLToPath(new URL("fresh.mjs", import.meta.url));
 const run = async (...args) => JSON.parse((await promisify(execFile)(process.execPath, [fresh, ...args])).stdout);
 
-/** Each peer reads what it wrote, as often as `repeats` says, and is asked for one key each time. */
+/** Each peer reads what it wrote, `repeats` times, and is asked for one key each time. */
 function contestant(peer, saved, key, repeats) {
   const ask = loop(peer.has);
   const run = () =>
@@ -40,8 +40,8 @@ async function reading(bench) {
 }
 
 /**
- * A real list, as short as those of many pages and extensions: what each of readers.mjs reads, by its name, a key that
- * all have, and what to call it.
+ * A real list, as short as those of many pages and extensions. Returns what each of readers.mjs reads, by its name, a
+ * key that all have, and a title.
  */
 export function short(bench) {
   const fpr = 0.0001; // the share of a key in a check of a URL at 0.001

@@ -79,7 +79,10 @@ export async function native(bench) {
   return { tables, claims };
 }
 
-/** Filters that no cache holds, of ten and a hundred times as many keys as elsewhere: a million queries of digests. */
+/**
+ * Filters too large for any cache, with ten and a hundred times as many keys as elsewhere: a million queries of
+ * digests.
+ */
 export async function large(bench) {
   const tables = [];
   const claims = [];

@@ -65,7 +65,7 @@ async function askingAll({ count, rounds, rival }) {
   return race(contestants, rounds);
 }
 
-/** Runs in the page: what engines.mjs asks. */
+/** Runs in the page: the questions of engines.mjs. */
 async function both({ count, rounds }) {
   const { askBoth } = await import("/bench/engines.mjs");
   const bytesOf = async (name) => new Uint8Array(await (await fetch(`/${name}`)).arrayBuffer());
@@ -134,7 +134,7 @@ async function small() {
 export async function page(bench) {
   const executablePath = chromium();
   if (!executablePath) {
-    console.log("bench: nothing in a page, for there is no Chromium: install one or set CHROMIUM_PATH\n");
+    console.log("bench: nothing in a page, because there is no Chromium: install one or set CHROMIUM_PATH\n");
     return { tables: [], claims: [] };
   }
   const blobs = Object.fromEntries(
@@ -147,7 +147,7 @@ export async function page(bench) {
   for (const name of names) blobs[`short ${name}`] = list.saved[name];
   blobs["hosts by the rival"] = list.saved[RIVAL];
   const server = createServer(({ url }, response) => {
-    // Isolated; otherwise the clock ticks in tenths of a millisecond.
+    // Cross-origin isolated; otherwise the clock ticks in tenths of a millisecond.
     const isolated = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
     const [path, scripts = ""] = decodeURIComponent(url).slice(1).split("?");
     const preload = scripts.split(",").map((script) => `<link rel="modulepreload" href="/${script}">`);
@@ -162,7 +162,7 @@ export async function page(bench) {
     executablePath,
     args: ["--no-sandbox", "--disable-gpu", "--disable-quic"],
   });
-  /** What a function gives in a page of a new profile. */
+  /** The result of a function in a page of a new profile. */
   const visit = async (run, argument, scripts = SCRIPTS.RibbonFilter) => {
     const context = await browser.newContext();
     try {

@@ -1,7 +1,7 @@
 /**
  * The filters that are compared: how each is made, filled, asked, written and read. Slow ones go through only a `share`
- * of the keys in a round; their filters hold all keys like the others. Those of `reader` are made by
- * `bloom-wasm`, and asked in plain JavaScript.
+ * of the keys in a round; their filters hold all keys like the others. Those called `reader` are made by `bloom-wasm`,
+ * and asked in plain JavaScript.
  */
 import { createRequire } from "node:module";
 import { BloomFilter, decode, RibbonFilter } from "../dist/bloom.node.js";

@@ -1,6 +1,6 @@
 /**
  * Racing: every contestant runs once in each round, in a rotating order, so that a noisy machine is noisy for all. The
- * clock is the processor time of this process if available: other processes lengthen that less than wall time.
+ * clock is the processor time of this process if available: other processes distort it less than wall time.
  */
 
 /** The clock, in nanoseconds. */
@@ -10,14 +10,14 @@ export function clock() {
   return (user + system) * 1e3;
 }
 
-/** Says on standard error what takes its time, where there is one. The tables are on standard output. */
+/** Reports progress on standard error, if there is one. The tables are on standard output. */
 export function tell(text) {
   globalThis.process?.stderr?.write(`bench: ${text}\n`);
 }
 
 /**
- * A loop over keys that counts for how many `expression` holds; it knows `filter` and `key`. Each contestant needs its
- * own loop: V8 would compile a shared one for all filters, and make it slow for each.
+ * A loop over keys that counts those for which `expression` holds; it can use `filter` and `key`. Each contestant needs
+ * its own loop: V8 would compile a shared one for all filters, and make it slow for each.
  */
 export function loop(expression) {
   return new Function("filter", "keys", `let sum = 0; for (const key of keys) if (${expression}) sum++; return sum;`);

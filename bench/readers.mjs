@@ -1,6 +1,6 @@
 /**
- * What reads a filter, in Node and in a page: a module, and how it opens bytes. peers.mjs imports all at once; here each
- * is imported when it is needed, because that counts. The names are those of the peers.
+ * The readers of a filter, in Node and in a page: a module, and how it opens bytes. peers.mjs imports all at once; here
+ * each is imported when it is needed, because importing is part of the measurement. The names are those of the peers.
  */
 const inNode = globalThis.process !== undefined;
 
@@ -23,13 +23,13 @@ const READERS = {
 
 export const names = Object.keys(READERS);
 
-/** Imports a reader. Returns what opens bytes. */
+/** Imports a reader. Returns its function that opens bytes. */
 export async function opener(name) {
   const [module, open] = READERS[name];
   return open(await import(module));
 }
 
-/** From nothing to an answer, in milliseconds. The bytes are there, and in a page the scripts too. */
+/** From nothing to an answer, in milliseconds. The bytes are in memory, and in a page the scripts, too. */
 export async function first(name, bytes, key) {
   const begun = performance.now();
   const filter = (await opener(name))(bytes);

@@ -27,7 +27,7 @@ try {
     throw new Error("--docs needs the whole run, without --only, --count and --quick");
   if (!packages("bench")) throw new Error("npm could not install the peers");
   const { bench, cases } = await import("./cases.mjs");
-  // A hundred million keys take several gigabytes: only if asked for.
+  // A hundred million keys take several gigabytes, so only on request.
   const names = values.only?.split(",") ?? Object.keys(cases).filter((name) => name !== "large");
   for (const name of names) {
     if (!Object.hasOwn(cases, name)) throw new Error(`--only takes ${Object.keys(cases).join(",")}`);

@@ -37,7 +37,7 @@ export function rows(head, body) {
   return [line(head), line(head.map(() => "---")), ...body.map(line), ""].join("\n");
 }
 
-/** The columns that a table may have beside names: their heads, and how to show a value. */
+/** The columns that a table may have besides names: their heads, and how to show a value. */
 const COLUMNS = [
   ["nanoseconds", "ns a key", (value) => value.toFixed(1)],
   ["ratio", "as fast as", range],
@@ -141,7 +141,7 @@ export const markdown = {
   },
 };
 
-/** What engines.mjs has measured in Node and in Chromium. */
+/** The results of engines.mjs in Node and in Chromium. */
 function engines(claims) {
   const all = new Map();
   for (const { what, median } of claims) {
@@ -150,7 +150,7 @@ function engines(claims) {
     const name = what.endsWith("new URL's") ? `${asked}, next to \`new URL\`` : asked;
     all.set(name, { ...all.get(name), [where]: show(median) });
   }
-  // A result from before they were asked has none.
+  // Older results have none.
   if (all.size === 0) return [];
   return [
     "How long plain JavaScript (`bloom-wasm/reader`) takes for a question, as a multiple of WebAssembly's time",

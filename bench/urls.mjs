@@ -4,7 +4,8 @@
  * rewritten.
  */
 
-// The last URL in canonical form, and where its keys start and end. Kept, so that a query makes nothing but its keys.
+// The last URL in canonical form, and where its keys start and end. Kept here, so that a query allocates nothing but
+// its keys.
 let text = "";
 const starts = [0, 0, 0, 0, 0];
 const ends = [0, 0, 0, 0, 0, 0];
@@ -59,7 +60,7 @@ function special(protocol) {
 
 const [DOT, SLASH, COLON, QUESTION] = [46, 47, 58, 63];
 
-/** Finds the keys. With `strict` false as soon as something isn't canonical. */
+/** Finds the keys. With `strict`, returns false as soon as something isn't canonical. */
 function scan(href, strict, address) {
   const host = href.indexOf("//") + 2;
   const { length } = href;
@@ -119,8 +120,8 @@ function scan(href, strict, address) {
 }
 
 /**
- * What doesn't parse, or not as a URL with a host: the href with a scheme before it, or its bytes; undefined if it has
- * no host.
+ * For a text that doesn't parse, or not as a URL with a host: the href with a scheme put in front, or its bytes;
+ * undefined if it has no host.
  */
 function again(url, parsed) {
   const input = url.replace(/[\t\n\r]/g, "").replace(/^[\0- ]+|[\0- ]+$/g, "");
@@ -208,7 +209,7 @@ function resolve(path) {
   return `/${out.join("/")}`.replace(/\/+/g, "/");
 }
 
-/** As C reads it. */
+/** A number as C reads it. */
 function ipv4(host) {
   const parts = host.split(".");
   if (parts.length > 4) return undefined;
@@ -227,7 +228,7 @@ function ipv4(host) {
 
 const decimals = (address) => [24n, 16n, 8n, 0n].map((shift) => (address >> shift) & 255n).join(".");
 
-/** The parser of URLs knows how it is written. */
+/** The URL parser writes it in its canonical form. */
 function ipv6(host) {
   const url = /^\[[\da-f:.]+\]$/.test(host) ? parse(`http://${host}/`) : undefined;
   if (url === undefined) return undefined;

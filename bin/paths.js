@@ -1,15 +1,14 @@
 /**
- * Paths, as WASI and as the host have them. All are bytes, one a character, so that names that aren't UTF-8 stay what
- * they are.
+ * Paths, as WASI and as the host write them. Each character stands for a byte, so that names that aren't UTF-8 survive.
  *
  * For WASI all files are in one folder, `/`. On Windows the drives are folders in it: `/C:/x`.
  */
 
 /**
- * What the host takes for a path from WebAssembly, which has no slash in front.
+ * The host's path for one from WebAssembly, which has no leading slash.
  *
- * A relative path comes with the current folder before it, and that is taken away again: who may be in a folder may not
- * always get to it from `/`. So what Windows takes for absolute, and WASI does not, stays as it was given: `D:\x`.
+ * A relative path comes with the current folder before it. This removes it again: a user who may be in a folder may not
+ * always reach it from `/`. So a path that is absolute only for Windows stays as it was given: `D:\x`.
  *
  * @param {string} path
  * @param {string} folder The current folder, as `toWasi` gives it.
@@ -21,7 +20,7 @@ export function toHost(path, folder, windows = process.platform === "win32") {
 }
 
 /**
- * What WASI takes for a path of the host.
+ * WASI's path for one of the host.
  *
  * @param {string} path
  */

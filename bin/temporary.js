@@ -1,14 +1,14 @@
 import { unlinkSync, utimesSync } from "node:fs";
 
-/** The longest path that there is, in bytes: 32,767 UTF-16 units, on Windows. */
+/** The longest possible path, in bytes: 32,767 UTF-16 units, on Windows. */
 const LONGEST = 3 * 32_767;
 
 /**
- * The temporary file that there is, as both threads know it. A signal takes it away, or waits until it has its final
- * name. The lock of cli/src/files/lock.rs is another such file; whoever holds the temporary file holds both.
+ * The present temporary file, shared by both threads. A signal removes it, or waits until it has its final name. The
+ * lock of cli/src/files/lock.rs is another such file; holding the temporary file holds both.
  */
 export class Temporary {
-  /** Whether somebody holds it, and the length of the path; 0 for none. */
+  /** Whether it is held (0 or 1), and the length of the path (0 for none). */
   #state;
   #path;
 
@@ -43,7 +43,7 @@ export class Temporary {
     if (this.#state[1] > 0) attempt(() => unlinkSync(this.path));
   }
 
-  /** Gives it the time that it is now. */
+  /** Sets its times to now. */
   renew() {
     if (this.#state[1] > 0) attempt(() => utimesSync(this.path, new Date(), new Date()));
   }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `npx bloom-wasm`: the command line tool of cli/, compiled for WASI. It runs in a thread of its own, for while
- * WebAssembly runs a thread hears no signal.
+ * `npx bloom-wasm`: the command line tool of cli/, compiled for WASI. It runs in its own thread, because a thread hears
+ * no signals while it runs WebAssembly.
  */
 import { readFileSync } from "node:fs";
 import { isatty } from "node:tty";
@@ -20,8 +20,8 @@ function fail(line) {
 }
 
 /**
- * The arguments in bytes. JavaScript's have lost those that aren't UTF-8. Linux tells them in a file, which a title for
- * the process overwrites.
+ * The arguments as bytes. JavaScript's have lost any bytes that aren't UTF-8. Linux has them in a file, which is
+ * overwritten if the process sets its title.
  */
 function args() {
   const args = process.argv.slice(2);
@@ -52,7 +52,7 @@ function run(
   process.exit(start(tool, [Buffer.from("bloom-wasm"), ...args], environment, temporary, lock));
 }
 
-/** Whether the current folder is there. Node starts no other thread where it was deleted. */
+/** Whether the current folder exists. Node can't start another thread if it was deleted. */
 function isSomewhere() {
   try {
     return process.cwd() !== "";
@@ -77,7 +77,7 @@ if (!isMainThread) {
   setInterval(beat, BEAT).unref();
   const worker = new Worker(new URL(import.meta.url), {
     workerData: { args: args(), environment: { ...environment() }, temporary: temporary.shared, lock: lock.shared },
-    // Else this thread would open both, and a pipe that it opens no longer waits for its reader.
+    // Otherwise this thread would open both, and a pipe that it opens no longer waits for its reader.
     stdout: true,
     stderr: true,
   });

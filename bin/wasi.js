@@ -1,6 +1,6 @@
 /**
- * WASI preview 1, as much of it as the tool imports, over node:fs. Node's own, `node:wasi`, follows no link out of a
- * folder and no `..`, knows no file modes and no names that aren't UTF-8, prints a warning, and is in no other runtime.
+ * The part of WASI preview 1 that the tool imports, over node:fs. Node's own, `node:wasi`, follows neither links out of
+ * a folder nor `..`, knows no file modes and no names that aren't UTF-8, prints a warning, and is in no other runtime.
  *
  * The specification: https://github.com/WebAssembly/WASI/blob/wasi-0.1/preview1/docs.md
  */
@@ -9,7 +9,7 @@ import * as fs from "node:fs";
 import { isatty } from "node:tty";
 import { toHost, toWasi } from "./paths.js";
 
-/** The errors of WASI; the first is number 1. */
+/** WASI's errors; the first is number 1. */
 const ERRORS = `
   2BIG ACCES ADDRINUSE ADDRNOTAVAIL AFNOSUPPORT AGAIN ALREADY BADF BADMSG BUSY CANCELED CHILD CONNABORTED CONNREFUSED
   CONNRESET DEADLK DESTADDRREQ DOM DQUOT EXIST FAULT FBIG HOSTUNREACH IDRM ILSEQ INPROGRESS INTR INVAL IO ISCONN ISDIR
@@ -19,7 +19,7 @@ const ERRORS = `
   .trim()
   .split(/\s+/);
 
-/** The one folder that is open from the start: `/`. Files that are opened have the host's numbers, and one more. */
+/** The one folder that is open from the start: `/`. An opened file has the host's number plus one. */
 const ROOT = 3;
 const CREATE = 1;
 const DIRECTORY = 2;
@@ -33,7 +33,7 @@ const WRITE = 1n << 6n;
 const ALL_RIGHTS = (1n << 30n) - 1n;
 const TERMINAL = 2;
 
-/** How the program ends itself. */
+/** Thrown when the program exits. */
 class Exit {
   constructor(/** @type {number} */ code) {
     this.code = code;
@@ -41,7 +41,7 @@ class Exit {
 }
 
 /**
- * Ends the program as it ends itself.
+ * Prints a line and ends the program with code 2.
  *
  * @param {string} line
  * @returns {never}
@@ -54,7 +54,7 @@ function fail(line) {
 /** An error as node:fs throws it. */
 const error = (/** @type {string} */ code) => Object.assign(new Error(code), { code });
 
-/** What kind of file that is. WASI has no word for a pipe. */
+/** WASI's type of a file. It has none for a pipe. */
 function fileType(/** @type {fs.BigIntStats | fs.Dirent<Buffer>} */ stats) {
   if (stats.isBlockDevice()) return 1;
   if (stats.isCharacterDevice()) return TERMINAL;
@@ -64,14 +64,14 @@ function fileType(/** @type {fs.BigIntStats | fs.Dirent<Buffer>} */ stats) {
   return stats.isSymbolicLink() ? 7 : 0;
 }
 
-/** Does it again while a pipe is empty, or full: another program may have made it such that it doesn't wait. */
+/** Retries while a pipe is empty or full: another program may have made it non-blocking. */
 function waiting(/** @type {() => number} */ run) {
   for (;;) {
     try {
       return run();
     } catch (error) {
       const { code } = /** @type {NodeJS.ErrnoException} */ (error);
-      // So Windows says that the other end of a pipe is closed.
+      // Windows reports a closed pipe like this.
       if (code === "EOF") return 0;
       if (code !== "EAGAIN") throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
@@ -79,7 +79,7 @@ function waiting(/** @type {() => number} */ run) {
   }
 }
 
-/** The current folder, as WASI has it. If it was deleted, any name will do: what is looked for in it isn't there. */
+/** The current folder's WASI path. If it was deleted, any name will do, since nothing can be found in it. */
 function currentFolder() {
   try {
     return toWasi(fs.realpathSync.native(".", "buffer").toString("latin1"));
@@ -95,8 +95,8 @@ function currentFolder() {
  * @param {WebAssembly.Module} module
  * @param {Uint8Array[]} args
  * @param {Record<string, string | undefined>} environment
- * @param {import("./temporary.js").Temporary} temporary Gets to know each new file until it is renamed or removed.
- * @param {import("./temporary.js").Temporary} lock Gets to know a new file whose name ends in `.lock`.
+ * @param {import("./temporary.js").Temporary} temporary Told of each new file until it is renamed or removed.
+ * @param {import("./temporary.js").Temporary} lock Told of a new file whose name ends in `.lock`.
  */
 export function start(module, args, environment, temporary, lock) {
   const folder = currentFolder();
@@ -164,7 +164,7 @@ export function start(module, args, environment, temporary, lock) {
     ...list("environ"),
     clock_time_get(id, _precision, time) {
       const now = Date.now();
-      // WASI has no such time, and the standard library no such error.
+      // WASI has no times before 1970, and the standard library has no error for them.
       if (id === 0 && now < 0) fail("the clock of this system is wrong: the time is before 1970");
       view().setBigUint64(time, id === 0 ? BigInt(now) * 1_000_000n : process.hrtime.bigint(), true);
     },
@@ -189,7 +189,7 @@ export function start(module, args, environment, temporary, lock) {
       bytes(start, 24).fill(0);
       if (fd === ROOT) view().setUint8(start, 3);
       else view().setUint8(start, terminal ? TERMINAL : fileType(fs.fstatSync(file(fd), { bigint: true })));
-      // By what can't be done with it, programs know a terminal.
+      // Programs recognise a terminal by the missing rights.
       view().setBigUint64(start + 8, terminal ? ALL_RIGHTS & ~SEEK_AND_TELL : ALL_RIGHTS, true);
       view().setBigUint64(start + 16, ALL_RIGHTS, true);
     },
@@ -210,7 +210,7 @@ export function start(module, args, environment, temporary, lock) {
         waiting(() => fs.writevSync(file(fd), full)),
       );
     },
-    // The standard library would like to know where in a file it stands, to guess how much is left.
+    // The standard library asks for its place in a file only to guess how much is left.
     fd_seek() {
       throw error("ESPIPE");
     },
@@ -232,7 +232,7 @@ export function start(module, args, environment, temporary, lock) {
         head.writeUInt8(fileType(entry), 20);
         return Buffer.concat([head, entry.name]);
       });
-      // The last one may be cut short: then the next call begins with it.
+      // The last entry may be cut short: then the next call begins with it.
       const all = Buffer.concat(entries).subarray(0, room);
       bytes(start, all.length).set(all);
       count(used, all.length);
@@ -240,7 +240,7 @@ export function start(module, args, environment, temporary, lock) {
 
     path_filestat_get(folder, flags, start, length, result) {
       const stat = flags & FOLLOW ? fs.statSync : fs.lstatSync;
-      // The library asks for what fd_readdir has named.
+      // The standard library asks for names that fd_readdir returned.
       const within = folders.get(folder)?.name;
       const name = within ? Buffer.concat([within, Buffer.from("/"), bytes(start, length)]) : path(start, length);
       stats(result, stat(name, { bigint: true }));
@@ -268,7 +268,7 @@ export function start(module, args, environment, temporary, lock) {
       }
       temporary.hold();
       try {
-        // It gets its rights with its name.
+        // It gets its final mode with its final name.
         count(fd, fs.openSync(name, flags, 0o600) + 1);
         (name.toString("latin1").endsWith(".lock") ? lock : temporary).set(name);
       } finally {
@@ -276,8 +276,8 @@ export function start(module, args, environment, temporary, lock) {
       }
     },
     /**
-     * WASI has no modes: what takes a file's place takes over its mode and its owner, too. But what only its owner may
-     * read stays so.
+     * WASI has no modes, so a file that replaces another takes over its mode and owner. But a private file stays
+     * private.
      */
     path_rename(_from, start, length, _to, newStart, newLength) {
       const [from, to] = [path(start, length), path(newStart, newLength)];
@@ -288,7 +288,7 @@ export function start(module, args, environment, temporary, lock) {
           try {
             fs.chownSync(from, there.uid, there.gid);
           } catch {
-            // Whoever may not give a file away keeps it.
+            // Without the right to change the owner, the file keeps its own.
           }
         }
         if (!/(^|\/)\.bloom-wasm-private-[^/]*$/.test(String(from)))
@@ -300,7 +300,9 @@ export function start(module, args, environment, temporary, lock) {
         temporary.letGo();
       }
     },
-    /** How a file gets its name where none may be replaced: another name for it, and then the first one goes. */
+    /**
+     * Gives a file its final name if it must not replace another: by a second link, after which the first is removed.
+     */
     path_link(_from, _lookup, start, length, _to, newStart, newLength) {
       fs.linkSync(path(start, length), path(newStart, newLength));
     },
@@ -309,7 +311,7 @@ export function start(module, args, environment, temporary, lock) {
       temporary.hold();
       try {
         fs.unlinkSync(name);
-        // From now on it may be another run's.
+        // From now on the name may be another run's.
         if (lock.path.equals(name)) lock.set(undefined);
       } finally {
         temporary.letGo();

@@ -13,7 +13,7 @@ export const errorCodes = /** @type {const} */ ([
   "truncated", // the blob is cut short
   "trailing_bytes", // there are bytes after the blob's end
   "checksum_mismatch", // the blob is damaged
-  "incompatible", // two filters differ in profile, bits, hashes, seed or secret, or in what asks them
+  "incompatible", // two filters differ in profile, bits, hashes, seed or secret, or only one runs in WebAssembly
   "build_failed", // the keys collide under every hash of a ribbon filter
   "not_mergeable", // filters of these kinds can't be merged
   "filter_full", // a cuckoo or scalable filter has no room for another key
@@ -22,7 +22,7 @@ export const errorCodes = /** @type {const} */ ([
   "secret_required", // the filter is keyed, and no secret was given
   "wrong_secret", // the secret isn't that of the filter, or the filter has none
   "layered", // the filter has layers over it, or was updated without one, and is therefore read-only
-  "invalid_key", // a key is neither a string nor a Uint8Array, or gives no key to a filter of URLs or hashes
+  "invalid_key", // a key is neither a string nor a Uint8Array, or can't be a key of a filter of URLs or passwords
   "wrong_profile", // the filter wasn't built from URLs, or from passwords
   "wrong_kind", // a filter of this kind can't do that, or the blob is of another kind than asked for
   "freed", // the filter was freed, or the feed or sharded filter closed
@@ -31,10 +31,10 @@ export const errorCodes = /** @type {const} */ ([
   "integrity", // the bytes don't have the hash in `integrity`, or the length and hash that were signed
   "not_a_feed", // this isn't the manifest of a feed or sharded filter, or its files aren't what it says
   "signature", // none of the public keys has signed the manifest, or this runtime can't check that
-  "wrong_feed", // there is another feed, or sharded filter, at this URL than the first time
+  "wrong_feed", // the feed or sharded filter at this URL isn't the one found there first
   "rollback", // the generation is older than one that was accepted before
   "expired", // the newest generation has expired
-  "cache", // the cache can't be read or can't keep something, as a `cacheError`, or it can't forget it
+  "cache", // the cache can't be read or written (a `cacheError`), or `forget` can't remove everything
   "wasm_load", // the WebAssembly module could not be started, or was stopped in the middle of a call
 ]);
 
@@ -59,5 +59,5 @@ export class FilterError extends Error {
   }
 }
 
-// No static block: Metro knows none.
+// No static block: Metro doesn't support them.
 FilterError.prototype.name = "FilterError";

@@ -1,4 +1,4 @@
-/** What "bloom-wasm" exports: all of the reader, whose `load` and `decode` it replaces, and what WebAssembly does. */
+/** The exports of "bloom-wasm": all of the reader, with `load` and `decode` replaced, and what needs WebAssembly. */
 
 export type { ForeignFormat } from "./boundary/info.js";
 export type { AnyKey } from "./boundary/input.js";

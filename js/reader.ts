@@ -1,4 +1,4 @@
-/** What "bloom-wasm/reader" exports: loading and asking filters of our own kinds, in plain JavaScript. */
+/** The exports of "bloom-wasm/reader": loading and asking filters of our own kinds, in plain JavaScript. */
 
 export type { FilterInfo } from "./boundary/info.js";
 export type { Key } from "./boundary/input.js";

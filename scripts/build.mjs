@@ -20,8 +20,8 @@ import { LIMITS } from "./limits.mjs";
 import { root, run, setup, shell } from "./setup.mjs";
 
 /**
- * Programs that import some of "bloom-wasm/reader", to be bundled and minified. The first asks for keys alone: by the
- * modules that do that, since no bundler drops methods of a class.
+ * Programs that import parts of "bloom-wasm/reader", to be bundled and minified. The first only looks up keys, using
+ * the modules underneath, since no bundler drops methods of a class.
  */
 const PROGRAMS = {
   "raw keys alone":
@@ -39,12 +39,12 @@ const dist = join(root, "dist");
 const work = join(root, "target/npm");
 const glue = join(work, "bloom");
 
-/** The paths of this machine don't belong in a file that others download. */
+/** Keeps the paths of the machine that builds out of a file that others download. */
 const NO_PATHS = [process.env.CARGO_HOME ?? join(homedir(), ".cargo"), root].map(
   (folder) => `--remap-path-prefix=${folder}=`,
 );
 
-/** Runs what calls cargo, with flags for rustc and a level of optimisation. */
+/** Runs a command that calls cargo, with flags for rustc and a level of optimisation. */
 function compiling(flags, level, ...command) {
   process.env.CARGO_ENCODED_RUSTFLAGS = [...NO_PATHS, ...flags].join("\x1f");
   process.env.CARGO_PROFILE_RELEASE_OPT_LEVEL = level;
@@ -53,7 +53,7 @@ function compiling(flags, level, ...command) {
   delete process.env.CARGO_PROFILE_RELEASE_OPT_LEVEL;
 }
 
-/** Everything that the wasm is made of, as a hash. */
+/** A hash of everything that the wasm is made of. */
 function ingredients() {
   const hash = createHash("sha256");
   const sources = readdirSync(join(root, "src"), { recursive: true }).map((name) => join("src", name));
@@ -65,7 +65,7 @@ function ingredients() {
   return hash.digest("hex");
 }
 
-/** Compiles the crate into target/npm/bloom, the wasm and its glue, unless that is there already. */
+/** Compiles the crate into target/npm/bloom, the wasm and its glue, unless it is up to date. */
 function compile() {
   const stamp = join(glue, "ingredients");
   const current = ingredients();
@@ -106,9 +106,9 @@ function compile() {
 }
 
 /**
- * What all bundles have in common. Pages may have them without a bundler, so they have no blanks, and an uncaught error
- * shows its line in a terminal, so their lines are short. Shorter names would hide classes in the console, and a bundler
- * drops less of what keeps its name.
+ * What all bundles have in common. Pages may use them without a bundler, so they have no blanks. An uncaught error
+ * prints its line in a terminal, so lines are short. Names aren't shortened: that would hide classes in the console,
+ * and esbuild's option to keep names of classes would stop bundlers from dropping unused ones.
  */
 const COMMON = {
   outdir: dist,
@@ -123,15 +123,15 @@ const COMMON = {
 };
 
 /**
- * The command line tool for those without Rust: cli/ for WASI, and bin/ that runs it. With it the package is
- * whole: returns what is over its limit.
+ * The command line tool for those without Rust: cli/ for WASI, and bin/ that runs it. This completes the package.
+ * Returns what is over its limit.
  */
 async function tool() {
   const target = "wasm32-wasip1";
   compiling([], "3", "cargo", "build", "--release", "--locked", "--quiet", "--target", target, "--bin", "bloom-wasm");
   const wasm = join(dist, "tool.wasm");
-  // Only names go: wasm-opt's -O3 saves 2 kB, gzipped, makes nothing faster, and joins functions until V8 takes 160 MB
-  // more to compile them.
+  // Only strips names: wasm-opt's -O3 saves 2 kB gzipped, makes nothing faster, and merges functions until V8 needs 160
+  // MB more to compile them.
   run(
     "wasm-opt",
     "--strip-debug",
@@ -155,7 +155,7 @@ async function tool() {
 
 const gzipped = (bytes) => gzipSync(bytes, { level: 9 }).length;
 
-/** What resolves the modules of js/ that the build makes, or that lie elsewhere. */
+/** Resolves the modules of js/ that the build generates, or that are elsewhere. */
 const entries = {
   name: "entries",
   setup({ onLoad, onResolve }) {
@@ -174,14 +174,15 @@ const entries = {
       path: path.replace("wasm:module", "./bloom.wasm"),
       external: true,
     }));
-    // The glue has a copy, and there is one class.
+    // The glue has its own copy of this file, but there must be only one class.
     onResolve({ filter: /\/error\.js$/ }, () => ({ path: join(work, "js/error.js") }));
   },
 };
 
 /**
- * Bundles the package's scripts into dist/: `reader.js`, one of "bloom-wasm" for each way to start, and what they share,
- * so that a filter is the same class wherever it comes from. `bloom.js` is what the latter share, and `core.js` what all do.
+ * Bundles the package's scripts into dist/: `reader.js`, one of "bloom-wasm" for each way to start, and what they
+ * share, so that a filter is the same class wherever it comes from. `bloom.js` is what the latter share, and `core.js`
+ * what all share.
  */
 async function bundle() {
   const { build } = await import("esbuild");
@@ -206,7 +207,7 @@ async function bundle() {
   for (const { path, text } of outputFiles) writeFileSync(join(dist, renamed(basename(path))), renamed(text));
 }
 
-/** The length of what a page downloads of some program, minified and gzipped. */
+/** The size of a program that a page downloads, minified and gzipped. */
 async function weigh(contents) {
   const { build } = await import("esbuild");
   const stdin = { contents, resolveDir: join(work, "js") };

@@ -16,11 +16,11 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.e
 
 const print = (text) => console.log(`bloom-wasm: ${text}`);
 
-/** Runs the native tool in the folder; what it prints. */
+/** Runs the native tool in the folder. Returns what it prints. */
 async function feed(...args) {
   const tool = join(root, "target/release/bloom-wasm");
   const { stdout, stderr } = await promisify(execFile)(tool, ["feed", ...args], { cwd: folder });
-  process.stderr.write(stderr); // which lines are no hosts
+  process.stderr.write(stderr); // which lines aren't hosts
   return stdout;
 }
 
@@ -41,7 +41,9 @@ async function serve(port) {
   return `http://127.0.0.1:${server.address().port}/feed.json`;
 }
 
-/** Publishes another list every few seconds: the typed hosts, and 2,000 of which one is new and one is gone. */
+/**
+ * Publishes a list every few seconds: the typed hosts, and 2,000 others, one of which is new each time and one gone.
+ */
 async function publish(seconds) {
   const typed = [];
   createInterface({ input: process.stdin }).on("line", (line) => line.trim() && typed.push(line.trim()));

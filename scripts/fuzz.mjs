@@ -2,8 +2,8 @@
  * Hands made-up blobs to the decoder for ten minutes, or as long as `npm run fuzz -- --seconds 30` says, and fails if
  * one breaks it. `npm run fuzz -- FILE` tries that one input again. The seeds are the golden files and fuzz/seeds/,
  * which has blobs of up to about a hundred bytes, some of full filters. `--target url` hands made-up URLs to the
- * canonicaliser instead, and `--target foreign` made-up files to the readers of other software's filters; a FILE from
- * there needs it too.
+ * canonicaliser instead, and `--target foreign` made-up files to the readers of other software's filters; to try a FILE
+ * from there again, give the target, too.
  */
 import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";

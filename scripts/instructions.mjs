@@ -1,7 +1,7 @@
 /**
  * Counts the instructions of fixed workloads with Valgrind. It fails if one takes over 5 % more than
  * bench/instructions.json says, unless a line in CHANGELOG.md gives the reason. The line starts from the recorded
- * number, or from where another such line ends:
+ * number, or from the number where another such line ends:
  *
  *     ribbon hit: 104 to 121 instructions, because ...
  *
@@ -52,7 +52,8 @@ function countOne(program, name) {
 }
 
 /**
- * What a workload may take: its recorded number, followed through lines of the CHANGELOG that start where another ends.
+ * The accepted number of a workload: the recorded one, followed through lines of the CHANGELOG that start where another
+ * ends.
  */
 export function known(name, recorded, changelog) {
   const lines = [...changelog.matchAll(/(?<name>[a-z][a-z ]*): (?<from>\d+) to (?<to>\d+) instructions, because \S/g)];
@@ -72,7 +73,7 @@ export function instructions(renew = false) {
   const recorded = JSON.parse(readFileSync(FILE, "utf8"));
   const changelog = readFileSync(join(root, "CHANGELOG.md"), "utf8");
   const rustc = output("rustc", "--version").split(" ")[1];
-  // Another compiler produces other instructions. Then the numbers are only shown.
+  // Another compiler generates other instructions. Then the numbers are only shown.
   const comparable = rustc === recorded.rustc;
   if (!comparable)
     console.log(

@@ -1,7 +1,7 @@
 /**
- * The most that the package may weigh, in bytes, gzipped but for the tarball. scripts/build.mjs prints what it weighs and
- * fails where it is over; `vite`, what an entry adds to a small app, is measured by pkg-tests/package/package.test.mjs.
- * A limit rises by a line in CHANGELOG.md that says what it bought.
+ * The maximum sizes of the package in bytes, gzipped except for the tarball. scripts/build.mjs prints the sizes and
+ * fails if one is over; `vite`, what an entry adds to a small app, is measured by pkg-tests/package/package.test.mjs.
+ * Raising a limit takes a line in CHANGELOG.md that says what it bought.
  */
 export const LIMITS = {
   gzipped: {

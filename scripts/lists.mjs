@@ -21,7 +21,7 @@ export const LISTS = {
   },
   mail() {
     const name = "disposable-email-domains";
-    // All names below a domain of the second list are on it. The profile looks up parents anyway.
+    // The second list has domains with all their subdomains. The profile looks up parents anyway.
     const keys = [...json(name, "index.json"), ...json(name, "wildcard.json")];
     return { source: versioned(name), keys, profile: "url" };
   },

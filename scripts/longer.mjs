@@ -1,6 +1,6 @@
 /**
- * The tests of the first tier that have a longer form: files of a folder, words in the tests' names, and what makes them
- * long. EVERY=1 takes each case where the first tier takes some.
+ * The tests of the first tier that have a longer form: files of a folder, words in the tests' names, and the variables
+ * that make them long. EVERY=1 takes every case where the first tier takes some.
  */
 export const LONGER = [
   {
@@ -31,8 +31,8 @@ export const LONGER = [
     folder: "sharded",
     files: ["asking", "cache", "many", "updates"],
     names: [
-      ...["all answers", "used longest ago", "no generation has", "no more requests", "can't be had"],
-      "the host goes on",
+      ...["all answers", "least recently used", "no generation has", "no more requests", "can't be fetched"],
+      "the host publishes",
     ],
     variables: { ASKED: 300, KEYS: 20_000 },
   },

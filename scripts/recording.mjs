@@ -1,4 +1,4 @@
-/** Records a feed for the site: ten generations of a real list, each with the files and the signature that it had. */
+/** Records a feed for the site: ten generations of a real list, each with its own files and signature. */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,14 +37,14 @@ export function record(target) {
       hosts.push(...fresh);
       writeFileSync(join(folder, "list.txt"), hosts.join("\n"));
       const publish = ["feed", "publish", "public", "--state", "state", "list.txt", "--sign", "key", "--json"];
-      // It is played back as long as the site stands.
+      // It is played back for as long as the site exists.
       const described = ["--profile", "url", "--name", "Phishing hosts", "--expires-in", "36500d"];
       const { count, added, removed } = JSON.parse(tool(...publish, ...(i === 0 ? described : [])));
       tool("build", "list.txt", "-o", "whole.bloom", "--profile", "url");
       const manifest = readFileSync(join(folder, "public/feed.json"), "utf8");
       files = JSON.parse(Buffer.from(JSON.parse(manifest).payload, "base64url")).files.map(({ sha256 }) => sha256);
       for (const name of files) copyFileSync(join(folder, "public", name), join(target, name));
-      // One of its new hosts that is easy to read.
+      // A new host that is easy to read.
       const example = fresh.find((host) => /^(?!xn--)[a-z-]{4,16}\.[a-z]{2,6}$/.test(host)) ?? null;
       const full = statSync(join(folder, "whole.bloom")).size;
       generations.push({ manifest, count, added, removed, full, example });

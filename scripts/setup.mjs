@@ -1,6 +1,6 @@
 /**
- * Installs what is missing and skips what is there: the npm packages, the wasm targets, wasm-pack and wasm-bindgen.
- * Needs rustup and Node. `npm run setup -- --browser` installs the browsers for the tests too.
+ * Installs what is missing: the npm packages, the wasm targets, wasm-pack and wasm-bindgen. Needs rustup and Node. `npm
+ * run setup -- --browser` installs the browsers for the tests too.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -23,10 +23,10 @@ export const root = fileURLToPath(new URL("..", import.meta.url));
 
 const WASM_PACK = "0.15.1";
 const CARGO_FUZZ = "0.13.2";
-/** The glue's generator must be of the crate's version to the digit. */
+/** The glue's generator must have exactly the crate's version. */
 const WASM_BINDGEN = /name = "wasm-bindgen"\nversion = "(.*)"/.exec(readFileSync(join(root, "Cargo.lock"), "utf8"))[1];
 
-/** Tools live outside the checkout, one folder a version, so that the next clone finds them. */
+/** Tools are kept outside the checkout, one folder per version, so that the next clone finds them. */
 const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "bloom-wasm");
 const tools = [`wasm-pack-${WASM_PACK}`, `wasm-bindgen-${WASM_BINDGEN}`, `cargo-fuzz-${CARGO_FUZZ}`].map((tool) =>
   join(cache, tool, "bin"),
@@ -55,11 +55,11 @@ function step(what) {
   console.log(`setup: ${what}`);
 }
 
-/** How npm asks a registry that may be dead. */
+/** Options of npm for a registry that may not answer. */
 const PATIENCE = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=30000"];
 const NPM = ["--no-audit", "--no-fund", "--loglevel=error", ...PATIENCE];
 
-/** Runs one of our installers for ten minutes at most; why it failed, in a line, or undefined. */
+/** Runs an installer for ten minutes at most. Returns why it failed, in a line, or undefined. */
 export function failure(command, args, options) {
   const { status, signal, error, stderr } = spawnSync(command, args, {
     encoding: "utf8",
@@ -76,8 +76,8 @@ export function failure(command, args, options) {
 }
 
 /**
- * Tries to get something by a function that returns why it failed; false if it did. A run of the tests tries nothing
- * twice: it has a file for what is missing.
+ * Tries to install something with a function that returns why it failed. Returns false then. A run of the tests tries
+ * nothing twice: it keeps a file of what is missing.
  */
 function attempt(what, why, hint = "") {
   const missing = process.env.BLOOM_WASM_MISSING;
@@ -94,7 +94,9 @@ function needRustup() {
   if (!output("rustup", "--version")) throw new Error("Rust is missing: install it from https://rustup.rs");
 }
 
-/** The npm packages of a folder's package-lock.json, installed if they are missing or old; false if that can't be done. */
+/**
+ * The npm packages of a folder's package-lock.json, installed if they are missing or old. Returns false if that fails.
+ */
 export function packages(folder) {
   const installed = join(root, folder, "node_modules/.package-lock.json");
   const lock = join(root, folder, "package-lock.json");
@@ -103,14 +105,14 @@ export function packages(folder) {
   return attempt(what, () => failure("npm", ["ci", ...NPM], { cwd: join(root, folder) }));
 }
 
-/** A tool runs for seconds, so compiling it should take as little time as it can. */
+/** These tools run for seconds, so compile them as fast as possible. */
 const QUICK = ["--debug", "--config", "profile.dev.debug=false"];
 
 /** What the build needs. */
 export function setup() {
   if (!packages(".")) throw new Error("npm could not install the packages of package-lock.json");
   needRustup();
-  // RUSTUP_AUTO_INSTALL=0 leaves to us what rust-toolchain.toml names.
+  // With RUSTUP_AUTO_INSTALL=0, rustup doesn't install what rust-toolchain.toml names.
   if (!output("cargo", "fmt", "--version") || !output("cargo", "clippy", "--version")) {
     step("installing the Rust toolchain of rust-toolchain.toml");
     run("rustup", "toolchain", "install");
@@ -177,8 +179,8 @@ export function fuzzer() {
 }
 
 /**
- * The path of a program, installed first if it is missing and this is a Debian with root rights; else undefined.
- * BLOOM_WASM_INSTALL=0 keeps the system as it is.
+ * The path of a program, which is installed first if it is missing and this is Debian with root rights; otherwise
+ * undefined. BLOOM_WASM_INSTALL=0 keeps the system as it is.
  */
 function program(name, packaged, commands, places) {
   const find = () =>
@@ -192,7 +194,7 @@ function program(name, packaged, commands, places) {
     attempt(
       name,
       () => {
-        // An old list may do.
+        // If this fails, an old list may do.
         apt("update");
         return apt("install", "-y", "--no-install-recommends", packaged);
       },
@@ -220,19 +222,19 @@ export function valgrind() {
   return program("Valgrind", "valgrind", ["valgrind"], []);
 }
 
-/** What drives WebKit, as GNOME's browser has it, and the screen for it that nobody sees; undefined if one is missing. */
+/** The driver of WebKit, as GNOME's browser has it, and a virtual screen for it; undefined if one is missing. */
 export function webkit() {
   const driver = program("WebKit", "webkit2gtk-driver", ["WebKitWebDriver"], []);
   const screen = program("Xvfb", "xvfb", ["Xvfb"], []);
   return driver && screen && { driver, screen };
 }
 
-/** Why a test is skipped for which `installed` returns undefined. */
+/** Why a test is skipped if `installed` returns undefined. */
 export const NOT_INSTALLED = "npm could not install what it needs";
 
 /**
- * The node_modules of npm packages that only some tests need, each with its exact version, installed first if they are
- * missing; undefined if that can't be done.
+ * The node_modules of npm packages that only some tests need, each with its exact version, installed first if missing;
+ * undefined if that fails.
  */
 export function installed(name, packages) {
   const version = createHash("sha256").update(packages.join()).digest("hex").slice(0, 12);
@@ -244,9 +246,9 @@ export function installed(name, packages) {
     const half = mkdtempSync(`${folder}-`);
     try {
       writeFileSync(join(half, "package.json"), "{}");
-      // The runtimes are fetched by scripts of their packages.
+      // Packages of runtimes fetch these by install scripts.
       const reason = failure("npm", ["install", "--ignore-scripts=false", ...NPM, ...packages], { cwd: half });
-      // Somebody else may have been faster.
+      // Another process may have been faster.
       if (reason === undefined && !existsSync(modules)) renameSync(half, folder);
       return reason;
     } finally {
@@ -256,7 +258,7 @@ export function installed(name, packages) {
   return existsSync(modules) ? modules : undefined;
 }
 
-/** Where python3 has xxhash and mmh3, which are installed first if they are missing; undefined if they can't be had. */
+/** The environment in which python3 has xxhash and mmh3, installed first if missing; undefined if that fails. */
 export function python() {
   const packages = join(cache, "python");
   const env = { ...process.env, PYTHONPATH: packages };
@@ -271,8 +273,8 @@ export function python() {
 }
 
 /**
- * A folder of the cache with what is made of these ingredients, by their names and versions: `make` fills it, once, and
- * returns why it failed. Undefined if it did.
+ * A folder of the cache for these ingredients, given by names and versions. `make` fills it once, and returns why it
+ * failed; then the result is undefined.
  */
 export function made(name, ingredients, make) {
   const version = createHash("sha256").update(JSON.stringify(ingredients)).digest("hex").slice(0, 12);
@@ -283,7 +285,7 @@ export function made(name, ingredients, make) {
     const half = mkdtempSync(`${folder}-`);
     try {
       const reason = make(half);
-      // Somebody else may have been faster.
+      // Another process may have been faster.
       if (reason === undefined && !existsSync(folder)) renameSync(half, folder);
       return reason;
     } finally {
@@ -293,7 +295,7 @@ export function made(name, ingredients, make) {
   return existsSync(folder) ? folder : undefined;
 }
 
-/** A folder with Python packages, each with its exact version, for PYTHONPATH; undefined if they can't be had. */
+/** A folder with Python packages, each with its exact version, for PYTHONPATH; undefined if that fails. */
 export function pythonPackages(name, packages) {
   const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--timeout=30", "--retries=1"];
   const fill = (folder) => failure("python3", [...pip, "--target", folder, ...packages]);

@@ -8,7 +8,7 @@ import { build } from "./build.mjs";
 import { LISTS, text } from "./lists.mjs";
 import { serve, site } from "./www.mjs";
 
-/** Not Vite's own port: the service worker would go on showing this site to whoever previews another one there. */
+/** Not Vite's own port: the service worker would keep showing this site when another one is previewed there. */
 const PORT = 4180;
 
 const count = (number) => number.toLocaleString("en");

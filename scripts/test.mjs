@@ -1,6 +1,6 @@
 /**
- * The tests, in three tiers: `npm test` is what every change must pass, `npm run test:all` what takes longer, and
- * `npm run test:scale` what takes hours or gigabytes. None repeats another. Each runs its rows of steps side by side.
+ * The tests, in three tiers: `npm test` is what every change must pass, `npm run test:all` what takes longer, and `npm
+ * run test:scale` what takes hours or gigabytes. No tier repeats another. Each runs its rows of steps in parallel.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
@@ -19,15 +19,15 @@ const env = {
   ...process.env,
   BLOOM_WASM_TABLE: table,
   BLOOM_WASM_MISSING: join(folder, "missing"),
-  // Nothing is compiled twice here, so the work for the next time would be wasted.
+  // Nothing is compiled twice here, so incremental data would be wasted.
   CARGO_INCREMENTAL: "0",
   CARGO_PROFILE_TEST_CODEGEN_UNITS: "1",
 };
 let failed = 0;
 
 /**
- * Removes what `cargo package` has unpacked of the library for the tool. Cargo takes an unpacked package of a registry
- * for one of the same version there, whatever is in it; so a run's registry is in its own folder, and not used again.
+ * Removes the library that `cargo package` has unpacked for the tool. Cargo takes an unpacked package for any other of
+ * the same version in that registry, whatever its contents; so each run has its registry in its own folder.
  */
 function unpacked() {
   const sources = join(process.env.CARGO_HOME ?? join(homedir(), ".cargo"), "registry/src");
@@ -55,7 +55,7 @@ async function step(command, variables = {}) {
   if (status !== 0) failed++;
 }
 
-// What a test leaves behind, such as an open port, must not keep its process; and no file of tests may take for ever.
+// Leftovers of a test, such as an open port, must not keep its process alive, and no file of tests may run forever.
 const NODE = "node --test --test-force-exit --test-concurrency=2 --test-reporter=spec --test-timeout";
 const QUARTER = 15 * 60_000;
 
@@ -66,7 +66,7 @@ function packageTests(long) {
   return step(`${NODE}=${QUARTER} ${files.map((name) => `pkg-tests/${name}`).join(" ")}`, long ? {} : inMemory());
 }
 
-/** Where temporary files take no time: what publishes writes its files through to the disk. Nowhere, if there is no room. */
+/** Puts temporary files into memory if there is room, because publishing waits until files are on the disk. */
 function inMemory() {
   const memory = "/dev/shm";
   if (!existsSync(memory)) return {};
@@ -77,7 +77,7 @@ function inMemory() {
 /** Runs the longer forms. */
 async function longer() {
   for (const { folder, files, names, variables } of LONGER) {
-    // A command is split at blanks.
+    // Commands are split at blanks.
     const patterns = names.map((name) => `--test-name-pattern=${name.replaceAll(" ", ".")}`);
     const paths = files.map((name) => `pkg-tests/${folder}/${name}.test.mjs`);
     await step([`${NODE}=${QUARTER}`, ...patterns, ...paths].join(" "), variables);
@@ -100,8 +100,8 @@ async function build(...options) {
 }
 
 /**
- * Tests the crate. Clippy looks at what cargo compiles for it: by itself it would check all crates anew, for as long as
- * compiling them takes.
+ * Tests the crate. Clippy runs as part of this compilation: by itself it would check all crates again, which takes as
+ * long as compiling them.
  */
 function crateTests(options = "", variables = {}) {
   const clippy = { RUSTC_WORKSPACE_WRAPPER: "clippy-driver", CLIPPY_ARGS: "-Dwarnings" };
@@ -133,7 +133,7 @@ const tiers = {
       await step("cargo doc --no-deps --lib --locked --quiet", { RUSTDOCFLAGS: "-D warnings" });
       const npm = "--package bloom-wasm --features npm --target wasm32-unknown-unknown --lib";
       await step(`cargo clippy ${npm} --locked --quiet -- -D warnings`);
-      // Compiles both from their packages, as those who install them do.
+      // Compiles both from their packages, as their users do.
       await step(`cargo package --workspace --allow-dirty --locked --quiet --target-dir ${join(folder, "packages")}`);
       unpacked();
       await crateTests("--tests -- --ignored");

@@ -1,6 +1,7 @@
 /**
- * Writes the tables of Unicode that both Rust and JavaScript need, from scripts/unicode.txt: src/keys/url/unicode/tables.rs
- * and js/plain/unicode.ts. `pkg-tests/url/unicode.test.mjs` fails if somebody has forgotten to.
+ * Writes the tables of Unicode that both Rust and JavaScript need, from scripts/unicode.txt:
+ * src/keys/url/unicode/tables.rs and js/plain/unicode.ts. `pkg-tests/url/unicode.test.mjs` fails if they are out of
+ * date.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** The rows of the file: what each is of, its first and last character, and what that becomes. */
+/** The rows of the file: each one's table, its first and last character, and what the first becomes. */
 export const rows = readFileSync(join(root, "scripts/unicode.txt"), "utf8")
   .split("\n")
   .filter((line) => line && !line.startsWith("#"))
@@ -73,10 +74,10 @@ function letters(number) {
 }
 
 /**
- * All rows as one string, by their first character. Of each row how many characters lie between it and the row before, in
- * base 36; before a sign nothing in place of 0. Then what its first character becomes: nothing if that stays, `=` and a
- * text, which is empty for what nobody sees, `-` and a number, or `+` and how far that is, unless it is the next one. At
- * last how many characters follow the first one, in letters.
+ * All rows as one string, by their first character. Each row has the number of characters between it and the row
+ * before, in base 36, but nothing for 0 before a sign. Then what its first character becomes: nothing if it stays, `=`
+ * and a text, which is empty for invisible characters, `-` and a number, or `+` and the distance, which is left out for
+ * 1. Last, the number of characters after the first one, in letters.
  */
 function packed() {
   let next = 0;
@@ -104,7 +105,7 @@ export const CHARACTERS =
 `;
 }
 
-/** The files that are written, with what is to be in each. */
+/** The generated files, with the contents of each. */
 export const files = {
   "src/keys/url/unicode/tables.rs": rust(),
   "js/plain/unicode.ts": typescript(),

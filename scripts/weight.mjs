@@ -1,4 +1,4 @@
-/** What an entry of the package adds to a page: to a small app that loads a blob and asks it, built by Vite. */
+/** What an entry of the package adds to a page: a small app that loads a blob and asks it, built by Vite. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -15,8 +15,8 @@ async function built(app, script) {
 }
 
 /**
- * Builds the app in a folder from which the package can be imported, for an entry such as "bloom-wasm/reader". Returns by how
- * many bytes the app grows, gzipped, its scripts, and how many files of WebAssembly it has.
+ * Builds the app in a folder from which the package can be imported, for an entry such as "bloom-wasm/reader". Returns
+ * how many bytes the app grows by, gzipped, its scripts, and the number of its WebAssembly files.
  */
 export async function weigh(app, entry) {
   const empty = await built(app, 'document.title = "yes";');

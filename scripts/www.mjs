@@ -27,7 +27,7 @@ async function filters() {
   return bytes;
 }
 
-/** The files of a folder and all inside of it, by their paths with slashes. */
+/** The files of a folder and its subfolders, as paths with slashes. */
 export function files(folder, suffix = "") {
   return readdirSync(folder, { recursive: true })
     .map((name) => name.split(sep).join("/"))
@@ -35,7 +35,7 @@ export function files(folder, suffix = "") {
     .sort();
 }
 
-/** The service worker, with a list of what it keeps for times without a network: all of the site but rustdoc's pages. */
+/** The service worker, with a list of what it keeps for offline use: the whole site except rustdoc's pages. */
 async function serviceWorker() {
   const kept = files(dist).filter((url) => !/^docs\/(rust|files)\//.test(url));
   const manifest = kept.map((url) => {
@@ -58,7 +58,7 @@ async function serviceWorker() {
   });
 }
 
-/** Lets rustdoc describe the crate, in a folder of its own: it takes the library with its features. */
+/** Runs rustdoc on the library with its features, in a target folder of its own. */
 function rustdoc() {
   const library = ["--package", "bloom-wasm", "--lib", "--no-deps", "--features", "interop,native"];
   run("cargo", "doc", ...library, "--locked", "--quiet", "--target-dir", "target/www");

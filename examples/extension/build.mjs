@@ -13,7 +13,7 @@ const manifest = JSON.parse(readFileSync(new URL("manifest.json", here), "utf8")
 /** What only one of the browsers understands. */
 const manifests = {
   chromium: {
-    minimum_chrome_version: "137", // the first that knows Ed25519,
+    minimum_chrome_version: "137", // the first with Ed25519
     background: { service_worker: "background.js", type: "module" },
     incognito: "split", // otherwise incognito tabs can't show the blocking page
   },

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Fetches lists and publishes them as a feed, in public/. Options of `feed publish` can be given.
+# Fetches lists and publishes them as a feed, in public/. Arguments are passed on to `feed publish`.
 set -eu
 cd "$(dirname "$0")"
 
-# A list that can't be fetched as a whole stays as it was, and one that hasn't changed isn't sent again.
+# A list that can't be fetched completely stays as it was, and one that hasn't changed isn't sent again.
 fetch() {
   rm -f "$1.new"
   if [ ! -s "$1" ]; then : > "$1.etag"; fi

@@ -2,7 +2,7 @@
 
     spark-submit sharded.py TABLE COLUMN PARTS FOLDER --state STATE --shards 8192 --fpr 0.001 --sign feed.key
 
-PARTS must be a folder that the driver and all executors see under this name. All of them need `bloom-wasm` on their PATH,
+PARTS must be a folder that the driver and all executors see under the same name. All of them need `bloom-wasm` on their PATH,
 and the Python packages mmh3 and xxhash. The tool never sees the keys, only their digests, 8 bytes each.
 """
 
@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 
 
 def run(*command: str, digests: bytes = b"") -> str:
-    """What the tool prints. If it fails, this raises what it says."""
+    """Runs the tool and returns its output. If it fails, this raises its message."""
     done = subprocess.run(["bloom-wasm", *command], input=digests, capture_output=True)
     if done.returncode != 0:
         raise RuntimeError(f"bloom-wasm {' '.join(command)}: {done.stderr.decode().strip()}")
@@ -28,13 +28,13 @@ def run(*command: str, digests: bytes = b"") -> str:
 
 
 def digest(key: bytes) -> int:
-    """The digest of a key under seed 0: MurmurHash3_x86_32 above XXH32, signed as Spark's long is."""
+    """The digest of a key under seed 0: MurmurHash3_x86_32 above XXH32, as a signed number like Spark's long."""
     key = bytes(key)  # Spark before 4.1 gives a bytearray
     return mmh3.hash(key, signed=True) << 32 | xxhash.xxh32_intdigest(key)
 
 
 def digests_of(table: DataFrame, column: str, sha1: bool = False) -> DataFrame:
-    """The digests of a column, as numbers. With `sha1` it holds SHA-1 hashes in hexadecimal digits."""
+    """The digests of a column, as numbers. With `sha1`, the column holds SHA-1 hashes in hexadecimal digits."""
     key = F.col(column)
     if sha1:
         key = F.unhex(F.regexp_extract(key, "^([0-9A-Fa-f]{40})(?::\\d+)?$", 1))
@@ -53,7 +53,7 @@ def build_shards(digests: DataFrame, parts: str, shards: int, options: list[str]
     bits = shards.bit_length() - 1
     first_bits = F.shiftrightunsigned(F.shiftrightunsigned("digest", 1), 63 - bits).cast("int")
     placed = digests.select(first_bits.alias("shard"), "digest")
-    # A shard without keys is a file, too.
+    # A shard without keys needs a file, too.
     empty = digests.sparkSession.range(shards).select(F.col("id").cast("int").alias("shard"), F.lit(None).alias("digest"))
     common = ["--shards", str(shards), *options, "-o", parts]
 

@@ -35,13 +35,13 @@ export default {
 };
 
 /**
- * The feed. The first request of an isolate opens it, and if that fails, the next one tries again. An update is begun
- * at most every minute. It belongs to the request that began it, which waits for it after its answer.
+ * The feed. The first request of an isolate opens it, and if that fails, the next one tries again. An update begins at
+ * most once a minute. It belongs to the request that began it, which waits for it after its answer.
  */
 function feedOf({ FEED_URL, PUBLIC_KEY }, context) {
   if (opening && Date.now() - updated < EVERY) return opening;
   updated = Date.now();
-  // Workers wait for 30 seconds after the answer. What ends by then can be tried again.
+  // Workers wait for 30 seconds after the answer. The timeout is shorter, so that a failure can be tried again.
   opening ??= openFeed(FEED_URL, { publicKey: PUBLIC_KEY, timeout: 20_000 });
   const update = opening.then(
     (feed) => feed.update(),

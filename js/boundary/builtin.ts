@@ -1,8 +1,8 @@
 /** Modules of Node, where the runtime has them: Node, Deno, Bun. */
 
 /**
- * A module such as `node:fs`, or undefined where there is none. It is no import, because bundlers for browsers would fail
- * on that. The edge runtime of Next.js throws when it is asked, which says the same.
+ * A module such as `node:fs`, or undefined where there is none. Not an import, because bundlers for browsers would fail
+ * on it. Next.js's edge runtime throws instead of returning undefined.
  */
 export const builtin = ((name: string) => {
   try {

@@ -1,6 +1,6 @@
 /** The description of a filter. */
 
-/** The formats of other software. FORMAT.md section 6.6 tells how each is asked. */
+/** The formats of other software. FORMAT.md section 6.6 has their rules. */
 export type ForeignFormat =
   | "go-bloom"
   | "guava"
@@ -19,9 +19,9 @@ export type ForeignFormat =
   | "flor"
   | "bloom-filter2";
 
-/** A description of a filter: a plain object that can go into JSON. It never has the bits themselves. */
+/** A description of a filter: a plain object that can go into JSON. It never contains the bits themselves. */
 export interface FilterInfo {
-  /** The kind of filter; of a foreign one its format. */
+  /** The kind of filter; for a foreign one, its format. */
   kind: "bloom" | "counting" | "scalable" | "cuckoo" | "ribbon" | ForeignFormat;
   /** What the keys are: `raw` = bytes as given, `url` = host and path expressions of URLs, `password` = passwords. */
   profile: "raw" | "url" | "password";
@@ -36,26 +36,26 @@ export interface FilterInfo {
   count: number | null;
   /**
    * The number of keys that the filter is made for. For bloom and counting, this many keys set half of the bits; for
-   * cuckoo, they fill 95 % of the slots; for ribbon, it is the number of keys. Null for scalable, which grows.
-   * A foreign filter has the number of bloom, or that by the size of its fixed set.
+   * cuckoo, they fill 95 % of the slots; for ribbon, it is the number of keys. Null for scalable, which grows. For a
+   * foreign filter it is computed as for bloom, or from the size of its fixed set.
    */
   capacity: number | null;
   /**
-   * The false-positive rate at that capacity, 0 to 1; the present rate is `estimatedFpr`. Of a foreign filter it is the
-   * present one: nothing tells for how many keys its software made it. It is the rate of a key; of a list of URLs whose
-   * keys have two rates, their mean.
+   * The false-positive rate at that capacity, 0 to 1; the present rate is `estimatedFpr`. For a foreign filter it is
+   * the present rate, because its bytes don't tell how many keys it was made for. It is the rate per key; for a list of
+   * URLs whose keys have two rates, their mean.
    */
   fpr: number;
   /** With the profile `url`, the chance that a typical URL which isn't on the list is "maybe present"; otherwise null. */
   urlFpr: number | null;
   /**
-   * With the profile `url`, the most that this chance is for any URL that a browser opens; otherwise null. One that
-   * browsers may read in two ways has twice that.
+   * With the profile `url`, the highest such chance for any URL that a browser opens; otherwise null. For a URL that
+   * browsers may read in two ways, it is twice that.
    */
   maxUrlFpr: number | null;
   /** The number of bits of the filter. */
   bits: number;
-  /** Hashes per key; null for scalable, cuckoo and ribbon, and for a foreign filter that has no one number. */
+  /** Hashes per key; null for scalable, cuckoo and ribbon, and for a foreign filter without a single number. */
   hashes: number | null;
   /** Bits of the whole blob per key (by `estimatedCount` if `count` is null), or null if there are no keys. */
   bitsPerKey: number | null;
@@ -66,8 +66,8 @@ export interface FilterInfo {
   /** Whether the digests depend on a secret, which isn't in the blob. */
   keyed: boolean;
   /**
-   * The names of the tags that members may have, in the order of `tags(key)`, and how many members have each; null for a
-   * filter without tags. `count` is null where the blob doesn't say. A name may be there without a member.
+   * The names of the tags that members may have, in the order of `tags(key)`, and how many members have each; null for
+   * a filter without tags. `count` is null where the blob doesn't say. A name may have no members.
    */
   tags: { name: string; count: number | null }[] | null;
   /**

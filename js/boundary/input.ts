@@ -6,8 +6,8 @@ import { type ErrorCode, FilterError } from "../error.js";
 export type Key = string | Uint8Array;
 
 /**
- * A key to ask for. A number is one where the filter of other software has numbers as keys: a `bigint` or a whole
- * `number`, or any `number` where they are floating-point. Elsewhere it throws `invalid_key`.
+ * A key to look up. Only foreign filters whose keys are numbers take numbers: a `bigint` or a whole `number`, or any
+ * `number` if they are floating-point. Other filters throw `invalid_key`.
  */
 export type AnyKey = Key | bigint | number;
 
@@ -120,9 +120,9 @@ export function asBytes(
   }
 }
 
-/** The error of a method whose `this` is no filter. */
+/** The error of a method whose `this` isn't a filter. */
 export function noFilter(): FilterError {
-  return invalidParameter("this is no filter; call it as filter.has(key), and not on a copy or a Proxy");
+  return invalidParameter("this is not a filter; call it as filter.has(key), not on a copy or a Proxy");
 }
 
 /** The text of a URL. Throws `invalid_key` for anything but a string or a URL. */
@@ -138,7 +138,7 @@ export function urlText(url: string | URL): string {
   throw new FilterError("invalid_key", `a URL must be a string or a URL, not ${typeName(url)}`);
 }
 
-/** Throws `invalid_key` for a password that is no string. */
+/** Throws `invalid_key` for a password that isn't a string. */
 export function requirePassword(password: string): string {
   if (typeof password === "string") return password;
   throw new FilterError("invalid_key", `a password must be a string, not ${typeName(password)}`);
@@ -153,15 +153,17 @@ export function secretIn(options: unknown): Uint8Array | undefined {
   return bytes;
 }
 
-/** The keys, if they are iterable. Strings and bytes are refused: nobody means their characters or numbers as keys. */
+/**
+ * The keys, if they are iterable. Strings and bytes are refused: their characters or bytes are hardly meant as keys.
+ */
 export function iterable<K>(keys: Iterable<K>): Iterable<K> {
   if (typeof keys !== "string" && !isBytes(keys) && typeof keys?.[Symbol.iterator] === "function") return keys;
   throw new FilterError("invalid_key", `keys must be an array or another iterable of keys, not ${typeName(keys)}`);
 }
 
 /**
- * For what a filter of URLs or passwords can't hold: a key, or the number of a line. "Absent" would be no answer for its
- * host, or for the password that it may be, which isn't shown.
+ * The error for a key that a filter of URLs or passwords can't hold, or for the line of that number. "Absent" would be
+ * misleading: its host, or the password itself, may be listed. A possible password isn't shown.
  */
 export function noKey(profile: string, key: Key | number): FilterError {
   const isUrl = profile === "url";

@@ -1,18 +1,16 @@
-/**
- * Options that nobody knows are refused by name: a misspelt one would be taken for a default, or for no check at all.
- */
+/** Unknown options are refused by name: a misspelt one would silently mean the default, or no check at all. */
 
 import { attempt, invalidParameter, typeName } from "./input.js";
 
 /** The names of options. */
 export type Names = { [option: string]: 1 };
 
-/** Every option of a type, or of each of several. TypeScript fails the build where one is missing or is none. */
+/** Every option of a type, or of each of several. TypeScript fails the build if one is missing or unknown. */
 export type Every<O> = { [name in O extends unknown ? keyof O : never]: 1 };
 
 /**
  * The first of the options that isn't among these names. A name counts whatever its value. Throws `invalid_parameter`
- * unless the options are an object, or undefined. What a class gives its objects isn't seen here.
+ * unless the options are an object, or undefined. Members of a class aren't seen here.
  */
 function unknownOption(options: unknown, has: string[]): string | undefined {
   if (options === undefined) return undefined;
@@ -20,9 +18,9 @@ function unknownOption(options: unknown, has: string[]): string | undefined {
     throw invalidParameter(`options must be an object, not ${typeName(options)}`);
   return attempt("options must be an object", () => {
     if (Symbol.iterator in options) return "[Symbol.iterator]";
-    // A promise of options, which nobody waited for.
+    // A promise of options that wasn't awaited.
     if ("then" in options) return "then";
-    // Inherited ones too: they are read like the others. Some programs give every object a further property.
+    // Inherited ones too: they are read like the others. Some programs add properties to Object.prototype.
     for (const name in options) if (!has.includes(name) && !(name in Object.prototype)) return name;
     return undefined;
   });

@@ -16,7 +16,10 @@ export function requireTimeout(timeout: number): void {
   if (!(typeof timeout === "number" && timeout > 0)) throw invalidParameter("timeout must be milliseconds, above 0");
 }
 
-/** Ends something after an error, which is the one to tell: what this throws, at once or later, isn't. */
+/**
+ * Cleans up after an error. What the cleanup itself throws, at once or later, is dropped: the first error is the one to
+ * report.
+ */
 export async function quietly(end: () => unknown): Promise<void> {
   try {
     await end();
@@ -52,8 +55,8 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal 
 }
 
 /**
- * Runs with a signal that also aborts, with `network`, after that many milliseconds. The timer is ours: in Node 20, that of an
- * `AbortSignal.timeout` within an `AbortSignal.any` is collected before its time.
+ * Runs with a signal that also aborts, with `network`, after that many milliseconds. The timer is our own, because Node
+ * 20 may garbage-collect an `AbortSignal.timeout` within an `AbortSignal.any` too early.
  */
 export async function limited<T, S extends AbortSignal | undefined>(
   late: string,
@@ -105,7 +108,10 @@ export async function readAll(
   }
 }
 
-/** An error with where its bytes came from, if that is known. An abort's reason, and what isn't ours, stays as it is. */
+/**
+ * The error with the source of its bytes in the message, if known. An abort's reason, and errors not ours, stay as they
+ * are.
+ */
 export function named(error: unknown, source: string | undefined, signal?: AbortSignal): unknown {
   if (!source || signal?.aborted || !isA(error, FilterError) || error.message.includes(source)) return error;
   return new FilterError(error.code, `${source}: ${error.message}`, { cause: error.cause ?? error });
@@ -116,7 +122,10 @@ export function networkError(what: string, cause: unknown): FilterError {
   return failed("network", what, cause);
 }
 
-/** An error that says what failed, with the message of the cause. Node's says why only in its own cause. */
+/**
+ * An error that says what failed, with the message of the cause. Node's `fetch` gives the reason only in the cause of
+ * its error.
+ */
 export function failed(code: ErrorCode, what: string, cause: unknown): FilterError {
   if (!isA(cause, Error)) return new FilterError(code, what, { cause });
   const { code: its } = Object(cause.cause);

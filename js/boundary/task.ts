@@ -2,7 +2,7 @@
 
 import { quietly, unlessAborted } from "./stream.js";
 
-/** @internal Something that is done once for all who wait for it, and stopped when nobody does any more. */
+/** @internal A task that runs once for all who wait for it, and is stopped when nobody does any more. */
 export class SharedTask<T> {
   /** When it began, in milliseconds since 1970. */
   readonly began = Date.now();
@@ -10,7 +10,7 @@ export class SharedTask<T> {
   waiting = 0;
   /** The result, once it is there. */
   value: T | undefined;
-  /** Settles when nothing more is being done. It never rejects. */
+  /** Settles when the task has ended. It never rejects. */
   readonly ended: Promise<unknown>;
   #result: Promise<T>;
   #stop = new AbortController();
@@ -24,24 +24,24 @@ export class SharedTask<T> {
 
   async #run(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     try {
-      // Later, since somebody's `fetch` or cache may come back here.
+      // Not synchronously, since a caller's `fetch` or cache may call back here.
       await undefined;
       this.#stop.signal.throwIfAborted();
       return (this.value = await run(this.#stop.signal));
     } finally {
-      // Before anybody hears of it.
+      // Before anybody gets the result.
       this.#isOver = true;
     }
   }
 
-  /** Whether it has ended, or is being stopped: who comes now must begin another. */
+  /** Whether it has ended or is being stopped: a new caller must begin another. */
   get isOver(): boolean {
     return this.#isOver || this.#isStopped;
   }
 
   /**
-   * What a Worker throws of a task that another request has begun. Nobody else can wait for that: if the request is over, it
-   * never ends.
+   * The error that a Worker throws when the task belongs to another request. Only that request can wait for it: once
+   * the request is over, the task never ends.
    */
   get foreign(): unknown {
     try {

@@ -123,7 +123,7 @@ function requireClass(its: unknown): asserts its is FilterClass {
 
 const addKey = (raw: RawFilter, length: number) => raw.addKey(length) ?? raw.add(length);
 
-/** A filter that keys can be added to. Keys are read as its builder reads them: as URLs, passwords or bytes. */
+/** A filter that keys can be added to. Keys are read by its profile: as URLs, passwords or bytes. */
 abstract class GrowingFilter extends OwnFilter {
   /**
    * Adds a key. True = it was definitely not there before; false = it may have been. If a cuckoo or scalable filter has
@@ -165,7 +165,7 @@ const emptyCounting = (...args: ConstructorParameters<typeof CountingBloomFilter
 function requireShape(bits: number, hashes: number): void {
   requireType("number", { bits, hashes });
   if (hashes > 0 && hashes < 1)
-    throw invalidParameter("hashes must be a whole number; for a number of keys and a rate, there is withCapacity");
+    throw invalidParameter("hashes must be a whole number; for a number of keys and a rate, use withCapacity");
 }
 
 /** A classic Bloom filter: keys can be added at any time and never removed. */
@@ -180,19 +180,19 @@ export class BloomFilter extends GrowingFilter {
     super(new WasmEngine(empty("bloom", options, (digests) => digests.empty(bits, hashes))));
   }
 
-  /** An empty filter that `count` keys fill to a false-positive rate of `fpr`. */
+  /** An empty filter with room for `count` keys at a false-positive rate of `fpr`. */
   static withCapacity(count: number, fpr: number, options?: SeedOptions): BloomFilter {
     const { bits, hashes } = optimal(count, fpr);
     return emptyBloom(bits, hashes, options);
   }
 
-  /** Builds a filter from keys, sized by the number of different ones. */
+  /** Builds a filter from keys, sized for the number of distinct ones. */
   static from(keys: Iterable<Key>, options?: BuildOptions): BloomFilter {
     return build("bloom", keys, options) as BloomFilter;
   }
 
   /**
-   * Builds a filter from a stream of keys, sized by the number of different ones. A web or Node stream of bytes is read
+   * Builds a filter from a stream of keys, sized for the number of distinct ones. A web or Node stream of bytes is read
    * as UTF-8 text with one key per line; blank lines are skipped. Anything else that can be iterated is read as keys.
    */
   static fromStream(source: KeyStream, options?: BuildOptions & StreamOptions): Promise<BloomFilter> {
@@ -232,13 +232,13 @@ export class CountingBloomFilter extends GrowingFilter {
     super(new WasmEngine(empty("counting", options, (digests) => digests.empty(bits, hashes))));
   }
 
-  /** An empty filter that `count` keys fill to a false-positive rate of `fpr`. */
+  /** An empty filter with room for `count` keys at a false-positive rate of `fpr`. */
   static withCapacity(count: number, fpr: number, options?: SeedOptions & CountingOptions): CountingBloomFilter {
     const { bits, hashes } = optimal(count, fpr);
     return emptyCounting(bits, hashes, options);
   }
 
-  /** Builds a filter from keys, sized by the number of different ones. Each is added once. */
+  /** Builds a filter from keys, sized for the number of distinct ones. Each is added once. */
   static from(keys: Iterable<Key>, options?: BuildOptions & CountingOptions): CountingBloomFilter {
     return build("counting", keys, options) as CountingBloomFilter;
   }
@@ -262,8 +262,8 @@ export class CountingBloomFilter extends GrowingFilter {
   }
 
   /**
-   * How often a key was added and not removed; other keys can make the number too high. The largest value, 15 or with
-   * counters of 8 bits 255, means "that many or more".
+   * How many times a key was added and not removed; other keys can make the number too high. The largest value, 15, or
+   * 255 with 8-bit counters, means "that many or more".
    */
   count(key: Key): number {
     const length = put(key);
@@ -271,26 +271,32 @@ export class CountingBloomFilter extends GrowingFilter {
     return call(() => raw.count(length));
   }
 
-  /** The Bloom filter of the same keys. It is a quarter of the size, or an eighth with counters of 8 bits. */
+  /** The Bloom filter of the same keys. It is a quarter of the size, or an eighth with 8-bit counters. */
   toBloom(): BloomFilter {
     const raw = rawOf(this);
     return hold(call(() => raw.toBloom())) as BloomFilter;
   }
 
   /**
-   * Adds every key of another filter as often as it is there. Throws `incompatible` unless shape, seed and secret are equal.
+   * Adds every key of another filter, as many times as it was added there. Throws `incompatible` unless shape, seed and
+   * secret are equal.
    */
   union(other: CountingBloomFilter): void {
     combine(this, other, "union");
   }
 
-  /** Keeps the lower of each two counters. Throws `incompatible` unless shape, seed and secret are equal. */
+  /**
+   * Keeps the lower of the two counters at each position. Throws `incompatible` unless shape, seed and secret are
+   * equal.
+   */
   intersect(other: CountingBloomFilter): void {
     combine(this, other, "intersect");
   }
 }
 
-/** A Bloom filter that grows with its keys. Its false-positive rate stays below the target, however many there are. */
+/**
+ * A Bloom filter that grows with its keys. Its false-positive rate stays below the target, however many keys are added.
+ */
 export class ScalableBloomFilter extends GrowingFilter {
   /** An empty filter. */
   constructor(options?: ScalableOptions) {
@@ -323,7 +329,7 @@ export class CuckooFilter extends GrowingFilter {
     return hold(empty("cuckoo", options, (digests) => digests.withCapacity(count, fpr))) as CuckooFilter;
   }
 
-  /** Builds a filter from keys, sized by the number of different ones. Each is added once. */
+  /** Builds a filter from keys, sized for the number of distinct ones. Each is added once. */
   static from(keys: Iterable<Key>, options?: BuildOptions): CuckooFilter {
     return build("cuckoo", keys, options) as CuckooFilter;
   }
@@ -356,10 +362,11 @@ export class RibbonFilter extends OwnFilter {
   }
 
   /**
-   * Builds a filter that knows on which lists its keys are: {@link tags} says so. `lists` has the keys of each list under
-   * its name, as in `{ phishing: keys, malware: others }`. A key may be on several, and those of the option `untagged` are on
-   * none. There may be up to 255 lists, and names have 1 to 255 bytes of UTF-8, without commas, control characters and marks of direction. `tags` gives names in the order of the
-   * lists. JavaScript puts the names of an object that are whole numbers first, such as `10`; a `Map` keeps its order.
+   * Builds a filter whose {@link tags} tell which lists a key is on. `lists` has the keys of each list under its name,
+   * as in `{ phishing: keys, malware: others }`. A key may be on several lists; keys of the option `untagged` are on
+   * none. There may be up to 255 lists. Their names have 1 to 255 bytes of UTF-8, without commas, control characters
+   * and marks of direction. `tags` returns names in the order of the lists. JavaScript puts an object's names that are
+   * whole numbers first, such as `10`; a `Map` keeps its order.
    */
   static fromTagged(
     lists: { [name: string]: Iterable<Key> } | ReadonlyMap<string, Iterable<Key>>,

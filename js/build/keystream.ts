@@ -55,7 +55,10 @@ async function pushAsync(list: List, source: AsyncIterable<Key>, { signal, onPro
 }
 
 const LF = 10;
-/** A little more than the longest line that gives a key (`MAX_LINE` in src/keys/list.rs): Rust sees that it is longer. */
+/**
+ * A little more than the longest line that gives a key (`MAX_LINE` in src/keys/list.rs), so that Rust sees it is too
+ * long.
+ */
 const TOO_LONG = 2 ** 20 + 8;
 
 async function pushStream(

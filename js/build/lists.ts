@@ -15,7 +15,7 @@ interface Skipped {
   reason: SkipReason;
 }
 
-/** @internal A list of keys. It takes single keys and UTF-8 text with one key per line. Whoever makes one frees it. */
+/** @internal A list of keys. It takes single keys and UTF-8 text with one key per line. The caller frees it. */
 export class List {
   #options: Pick<Options, "allow" | "allowWins" | "onSkip" | "onConflict">;
   #batch: Batch;
@@ -71,13 +71,13 @@ export class List {
     this.#tell(call(() => this.digests.pushLines(bytes)));
   }
 
-  /** Ends the list of keys with a tag: those since the last one. */
+  /** Gives a tag to the keys since the last one. */
   tag(name: string): void {
     this.#requireKeys();
     call(() => this.digests.tag(name));
   }
 
-  /** Ends the lists of keys with tags. The keys since the last one have none. */
+  /** Ends the tagged keys. Those since the last tag have none. */
   endTags(): void {
     this.#requireKeys();
     call(() => this.digests.endTags());
@@ -100,7 +100,7 @@ export class List {
     release(this.digests);
   }
 
-  /** Ends a list. Fails if it has lines, and none of them gives a key. Whoever has `onSkip` was told. */
+  /** Ends a list. Throws if it has lines but none gives a key, unless `onSkip` was told. */
   #requireKeys(): void {
     this.#batch.flush();
     const skipped = this.#skipped;

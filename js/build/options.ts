@@ -27,9 +27,9 @@ export interface BuildOptions extends SeedOptions {
    * is the rate of a key. Default 0.001, or 0.0001 with profile `password`.
    */
   fpr?: number;
-  /** A name for people, kept in the blob: at most 255 bytes of UTF-8. */
+  /** A human-readable name, stored in the blob: at most 255 bytes of UTF-8. */
   name?: string;
-  /** When the list was made, kept in the blob: a date, or milliseconds since 1970. */
+  /** When the list was made, stored in the blob: a date, or milliseconds since 1970. */
   createdAt?: Date | number;
   /**
    * What the keys are. `raw`, the default: bytes as given. `url`: URLs, hosts, adblock's `||host^` and entries of hosts
@@ -46,7 +46,7 @@ export interface BuildOptions extends SeedOptions {
   minCount?: number;
   /**
    * Keys that must never be false positives; with profile `url`, all keys that these URLs are looked up by. This holds
-   * for the filter as it is built. Keys that are added later may bring some of them back.
+   * for the filter as it is built. Adding keys later may make some of them false positives again.
    */
   allow?: Iterable<Key>;
   /**
@@ -54,7 +54,9 @@ export interface BuildOptions extends SeedOptions {
    * is looked up by. Default false.
    */
   allowWins?: boolean;
-  /** Called with each line of the lists that gives no key. Without it, a list of nothing else throws `invalid_key`. */
+  /**
+   * Called with each line of the lists that gives no key. Without it, a list with only such lines throws `invalid_key`.
+   */
   onSkip?: (skipped: { key: Key; reason: SkipReason }) => void;
   /** Called with each key that is in both lists. */
   onConflict?: (conflict: { key: Key; removed: boolean }) => void;
@@ -63,13 +65,13 @@ export interface BuildOptions extends SeedOptions {
 /** The options of every empty filter. */
 export interface SeedOptions {
   /**
-   * The seed of the hash, 0 to 2^64 - 1. Default 0n, or with a secret a random one. Whoever knows the seed of a filter
-   * that isn't keyed can make false positives.
+   * The seed of the hash, 0 to 2^64 - 1. Default 0n, or with a secret a random one. Anyone who knows the seed of an
+   * unkeyed filter can make false positives.
    */
   seed?: bigint;
   /**
-   * A secret of 16 random bytes makes the filter a keyed one: its blob tells nothing to those who don't have the secret,
-   * and they can't ask it. Whoever asks it gives the same secret to `load` or `decode`.
+   * A secret of 16 random bytes makes the filter keyed: without the secret, its blob tells nothing and can't be asked.
+   * Pass the same secret to `load` or `decode`.
    */
   secret?: Uint8Array;
 }
@@ -136,7 +138,7 @@ const streaming = { signal: 1, onProgress: 1 } satisfies Every<StreamOptions>;
 
 const ofKinds: { [kind: string]: { [option: string]: 1 } } = { counting, scalable: growing };
 
-/** Refuses options that nobody knows, of a kind's `from`, `fromStream` or empty filter. */
+/** Throws for unknown options of a kind's `from`, `fromStream` or empty filter. */
 export function requireKnown(
   options: unknown,
   maker: "from" | "fromTagged" | "fromStream" | "an empty filter",
@@ -167,7 +169,7 @@ export function readOptions(options: AllOptions = {}) {
   else if (allowWins) throw invalidParameter("allowWins needs allow");
   const list = { profile, lowercase, sha1, allow, allowWins, onSkip, onConflict };
   const secret = secretIn(options);
-  // More often an environment that lacks it than a wish for a filter that everybody can ask.
+  // More likely a missing environment variable than a wish for an unkeyed filter.
   if (secret === undefined && "secret" in options) throw invalidParameter("secret is undefined; leave it out for none");
   return { ...list, numbers, name, seed: asSeed(seed, secret), secret, createdAt: asDate(createdAt) };
 }

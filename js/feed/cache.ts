@@ -15,20 +15,20 @@ import {
 } from "./manifest.js";
 
 /**
- * Where a client keeps a feed: any store of bytes by name. The names are made of `a` to `z`, digits, dots and hyphens.
- * The bytes are verified anew whenever they are read, so nobody has to trust the store. `fileCache` is one, and
- * docs/feeds.md has more.
+ * Where a client stores a feed: any store of bytes by name. The names are made of `a` to `z`, digits, dots and hyphens.
+ * The bytes are verified whenever they are read, so the store needn't be trusted. `fileCache` is one, and docs/feeds.md
+ * has more.
  */
 export interface FeedCache {
-  /** The bytes of that name. Undefined, or anything else but a `Uint8Array`, if there are none. */
+  /** Returns the bytes stored under a name; if there are none, undefined or anything else but a `Uint8Array`. */
   get(name: string): Promise<Uint8Array | undefined>;
-  /** Keeps bytes under a name, in place of others. If that fails, it throws, and the others stay. */
+  /** Stores bytes under a name, replacing any others. If it fails, it must throw and leave the others in place. */
   put(name: string, bytes: Uint8Array): Promise<void>;
-  /** Removes the bytes of that name, if there are any. */
+  /** Removes the bytes stored under a name, if there are any. */
   delete(name: string): Promise<void>;
 }
 
-/** @internal Cache Storage, where there is one. A page that may not use it has an empty one, which keeps nothing. */
+/** @internal Cache Storage, if there is one. For a page that may not use it, a cache that is always empty. */
 export function cacheStorage(): FeedCache | null {
   let storage: CacheStorage | undefined;
   try {
@@ -89,7 +89,7 @@ export interface PageOrShard extends SignedFile {
   index: number;
 }
 
-/** @internal What a cache keeps of the feed or sharded filter at a URL, for those who trust these keys. */
+/** @internal What a cache keeps of the feed or sharded filter at a URL, for clients that trust these keys. */
 export class FeedStore<P extends Head> {
   #cache: FeedCache | null;
   #url: string;
@@ -97,11 +97,11 @@ export class FeedStore<P extends Head> {
   #kind: Kind<P>;
   /** The hashes of the files that were there when they were looked for last. */
   #files = new Set<string>();
-  /** Whether the cache owes an answer. It is asked nothing more until then, or until {@link askAgain}. */
+  /** Whether a read has timed out. The cache isn't asked again until it answers, or until {@link askAgain}. */
   #isSilent = false;
   /** Whether the cache has ever shown a manifest that was kept. */
   #hasShown = false;
-  /** Settles when the cache answers next, or is given up, but for pages and shards. */
+  /** Settles when the cache next answers or is given up on, except for pages and shards. */
   #step!: Promise<void>;
   #endStep = () => {};
 
@@ -118,22 +118,22 @@ export class FeedStore<P extends Head> {
     return this.#cache !== null;
   }
 
-  /** Whether the cache has ever shown a manifest that was kept. One of a page that may have none never does. */
+  /** Whether the cache has ever shown a manifest that was kept. One that the page may not use never does. */
   get hasShown(): boolean {
     return this.#hasShown;
   }
 
-  /** Reads again what a cache that owes an answer has. What it owes may never come. */
+  /** Allows asking a cache again that has timed out: its answer may never come. */
   askAgain(): void {
     this.#isSilent = false;
   }
 
-  /** Believes nothing any more of the files that were there: the cache has lost its manifest. */
+  /** Forgets which files were there: the cache has lost its manifest. */
   lost(): void {
     this.#files.clear();
   }
 
-  /** What is done with the cache, unless that doesn't answer for too long: then throws `cache`. What is done goes on. */
+  /** Waits for work with the cache. Throws `cache` if the cache doesn't answer for too long; the work goes on. */
   async patiently<T>(done: Promise<T>): Promise<T> {
     let isOver = false;
     const over = () => (isOver = true);
@@ -143,7 +143,7 @@ export class FeedStore<P extends Head> {
     return done;
   }
 
-  /** Says that a call of the cache has ended. */
+  /** Notes that a call of the cache has ended. */
   #stepped(): void {
     this.#endStep();
     this.#step = new Promise((resolve) => (this.#endStep = resolve));
@@ -165,7 +165,9 @@ export class FeedStore<P extends Head> {
     }
   }
 
-  /** A name that no other feed has, and nobody who trusts other keys. An unsigned feed may claim any id, but no URL. */
+  /**
+   * A name that depends on the feed and the trusted keys or, if unsigned, the URL: an unsigned feed may claim any id.
+   */
   #name(kind: "feed" | "manifest" | "next" | "file" | PageOrShard["kind"], ...of: string[]): string {
     const { names } = this.#keys;
     const hash = newSha256();
@@ -173,12 +175,12 @@ export class FeedStore<P extends Head> {
     return `${kind}-${hash.finish()}`;
   }
 
-  /** The name of the feed's id. */
+  /** The name under which the id of the URL's feed is stored. */
   get #pointer(): string {
     return this.#name("feed", this.#url);
   }
 
-  /** Bytes that may be anything. A cache that fails throws `cache`: it isn't one that has nothing. */
+  /** Unverified bytes. A cache that fails throws `cache`, unlike one that has nothing. */
   async #get(name: string, most: number, isStep = true): Promise<Uint8Array | undefined> {
     const cache = this.#cache;
     if (cache === null) return undefined;
@@ -214,7 +216,7 @@ export class FeedStore<P extends Head> {
     const bytes = await this.#get(this.#name(kind, feedId), LONGEST);
     if (bytes === undefined) return undefined;
     const manifest = await readManifest(bytes.slice(), this.#keys, this.#kind).catch((error: unknown) => {
-      // What doesn't verify any more is no manifest.
+      // A manifest that no longer verifies counts as missing.
       if (isA(error, FilterError)) return undefined;
       throw error;
     });
@@ -234,13 +236,13 @@ export class FeedStore<P extends Head> {
     return this.#manifest("manifest", feedId);
   }
 
-  /** What may be a file of a feed. Throws `cache` if that can't be read. */
+  /** A file of a feed, unverified. Throws `cache` if it can't be read. */
   file({ feedId }: Head, { sha256, bytes }: SignedFile): Promise<Uint8Array | undefined> {
     return this.#get(this.#name("file", feedId, sha256), bytes);
   }
 
   /**
-   * Looks again for the files of a generation that were there. A cache may lose one and keep another, and what can't be
+   * Checks again that the files of a generation are there. A cache may lose one and keep another, and what can't be
    * read is put again.
    */
   async look(manifest: Manifest<P>): Promise<void> {
@@ -254,12 +256,12 @@ export class FeedStore<P extends Head> {
     this.askAgain();
   }
 
-  /** What may be a page or a shard. Throws `cache` if that can't be read. */
+  /** A page or a shard, unverified. Throws `cache` if it can't be read. */
   part({ feedId }: Head, { kind, index, bytes }: PageOrShard): Promise<Uint8Array | undefined> {
     return this.#get(this.#name(kind, feedId, String(index)), bytes, false);
   }
 
-  /** Keeps a page or a shard in place of that of another generation. If that fails, throws `cache`. */
+  /** Stores a page or a shard, replacing that of another generation. Throws `cache` if that fails. */
   async keepPart({ feedId }: Head, { kind, index }: PageOrShard, bytes: Uint8Array): Promise<void> {
     try {
       await this.#cache?.put(this.#name(kind, feedId, String(index)), bytes);
@@ -268,7 +270,7 @@ export class FeedStore<P extends Head> {
     }
   }
 
-  /** Says that the file of this hash is there. */
+  /** Notes that the file of this hash is there. */
   has(sha256: string): void {
     this.#files.add(sha256);
   }
@@ -282,7 +284,7 @@ export class FeedStore<P extends Head> {
     return manifest ? this.#kind.files(manifest).map(({ sha256 }) => sha256) : [];
   }
 
-  /** Removes those files of a feed that none of some manifests names. */
+  /** Removes those of the files that none of the manifests names. */
   async #remove(feedId: string, files: Iterable<string>, manifests: (Manifest<P> | undefined)[]): Promise<void> {
     const named = new Set(manifests.flatMap((manifest) => this.#hashes(manifest)));
     const gone = [...new Set(files)].filter((sha256) => !named.has(sha256));
@@ -291,13 +293,13 @@ export class FeedStore<P extends Head> {
     for (const sha256 of gone) this.#files.delete(sha256);
   }
 
-  /** Writes down whose files come next, so that they are found again even if nobody comes to an end with them. */
+  /** Stores the manifest whose files come next, so that they can be found even if this is never completed. */
   async #begin(manifest: Manifest<P>): Promise<void> {
     const { feedId, source, signed } = manifest;
     const next = await this.#manifest("next", feedId);
     if (next?.signed === signed) return;
     const kept = await this.#manifest("manifest", feedId);
-    // What neither of them names may be gone: another tab has removed it, or the browser everything.
+    // What neither of them names may be gone: removed by another tab, or by the browser.
     const named = new Set([...this.#hashes(next), ...this.#hashes(kept)]);
     for (const sha256 of this.#files) if (!named.has(sha256)) this.#files.delete(sha256);
     await this.#remove(feedId, this.#hashes(next), [manifest, kept]);
@@ -316,7 +318,7 @@ export class FeedStore<P extends Head> {
     await this.#put(this.#pointer, new TextEncoder().encode(feedId));
   }
 
-  /** Keeps a file of a generation that isn't whole yet. If it can't, {@link keep} will say so. */
+  /** Stores a file of a generation that isn't complete yet. If that fails, {@link keep} will report it. */
   async keepFile(manifest: Manifest<P>, file: SignedFile, bytes: () => Uint8Array | undefined): Promise<void> {
     if (this.#cache === null || this.#files.has(file.sha256)) return;
     await quietly(async () => {
@@ -334,9 +336,9 @@ export class FeedStore<P extends Head> {
   }
 
   /**
-   * Keeps a new generation in place of an old one, whose files it then removes. If that fails, it removes what it has
-   * put, so that the old one stays whole, and throws `cache`. A newer one that is there stays, and is returned: another
-   * tab has kept it, or this one had it before and couldn't read it when it began.
+   * Stores a new generation, and then removes the files of the old one. If that fails, it removes what it has put, so
+   * that the old one stays complete, and throws `cache`. A newer generation in the cache stays and is returned: another
+   * tab stored it, or this one did earlier and couldn't read it when it opened.
    */
   async keep(
     manifest: Manifest<P>,
@@ -355,7 +357,7 @@ export class FeedStore<P extends Head> {
       let replaced: Manifest<P> | undefined;
       let newer: Manifest<P> | undefined;
       await alone(name, async () => {
-        // Another tab may have gone on meanwhile.
+        // Another tab may be ahead by now.
         const kept = await this.#manifest("manifest", feedId);
         if (kept && kept.generation > generation) {
           newer = kept;
@@ -364,13 +366,13 @@ export class FeedStore<P extends Head> {
         replaced = kept;
         try {
           if (files) throw files.cause;
-          // Then no file was put. A store may read what it had a while ago.
+          // In that case no file was put. A store may return stale data.
           if (old && old.generation > generation) throw new FilterError("cache", "the cache had a newer generation");
           if (kept?.generation === generation && kept.signed !== signed) {
             throw new FilterError("rollback", "another tab has another payload of this generation");
           }
           await this.#point(feedId);
-          // At last, since nothing needs to be undone after it.
+          // Last, since nothing needs to be undone after it.
           await this.#put(name, source.slice());
           put = manifest;
         } catch (cause) {
@@ -400,9 +402,9 @@ export class FeedStore<P extends Head> {
     for (const file of this.#kind.files(manifest)) {
       const { sha256 } = file;
       if (this.#files.has(sha256) && named.has(sha256)) continue;
-      // What this tab has no longer, another may have put.
+      // Another tab may have put what this one no longer has.
       const bytes = bytesOf(sha256) ?? (await this.file(manifest, file));
-      // Before anything is put: where one is gone, the others are no use.
+      // Before anything is put: if one is missing, the others are of no use.
       if (bytes?.length !== file.bytes) throw new FilterError("cache", `the file ${sha256} is gone`);
       missing.push([file, bytes]);
     }
@@ -412,11 +414,11 @@ export class FeedStore<P extends Head> {
     }
   }
 
-  /** Removes what the manifest that is kept doesn't name, unless another tab has begun a newer one. */
+  /** Removes what the stored manifest doesn't name, unless another tab has begun a newer one. */
   async #tidy(mine: Manifest<P>, olds: (Manifest<P> | undefined)[], put?: Manifest<P>): Promise<void> {
     const { feedId } = mine;
     const read = await this.#manifest("manifest", feedId);
-    // A store may read what it had a while ago.
+    // A store may return stale data.
     const kept = put && !(read && read.generation > put.generation) ? put : read;
     const next = await this.#manifest("next", feedId);
     const isAhead = next && next.generation > Math.max(mine.generation, kept?.generation ?? 0);
@@ -438,8 +440,8 @@ export class FeedStore<P extends Head> {
   }
 
   /**
-   * Removes all that is there of the feed, which these keys may have found with another id. `present` is the generation
-   * that the client has in place, if it trusts these keys: its manifest may not be kept. Or throws `cache`.
+   * Removes everything of the feed, and of the feed bound to the URL under these keys. `present` is the generation that
+   * the client has in place, if it trusts these keys: its manifest may not be stored. Throws `cache` if that fails.
    */
   async forget(feedId: string, present?: Manifest<P>): Promise<void> {
     try {
@@ -473,12 +475,12 @@ function late(): FilterError {
   return new FilterError("cache", "the cache doesn't answer");
 }
 
-/** @internal What a cache answers, unless that takes too long: then throws `cache`. What the cache does goes on. */
+/** @internal Waits for a cache's answer. Throws `cache` if it takes too long; what the cache is doing goes on. */
 export function patiently<T>(answer: Promise<T>): Promise<T> {
   return within(ANSWER, answer, late);
 }
 
-/** A promise's result, unless it takes longer than so many milliseconds: then throws another error. */
+/** The promise's result. Throws another error if it takes longer than that many milliseconds. */
 async function within<T>(milliseconds: number, promise: Promise<T>, late: () => unknown): Promise<T> {
   let timer: ReturnType<typeof setTimeout>;
   const over = new Promise<never>((_, reject) => {
@@ -491,7 +493,7 @@ async function within<T>(milliseconds: number, promise: Promise<T>, late: () => 
   }
 }
 
-/** Runs while no other page of this origin runs what has the same name, where there are locks that may be used. */
+/** Runs while no other page of this origin runs something under the same name, if locks are available. */
 async function alone(name: string, run: () => Promise<void>): Promise<void> {
   const locks = lockManager();
   if (!locks) return run();
@@ -500,7 +502,7 @@ async function alone(name: string, run: () => Promise<void>): Promise<void> {
   let begun!: () => void;
   const turn = new Promise<void>((resolve) => (begun = resolve));
   const begin = () => {
-    // Whoever has given up begins nothing.
+    // It was given up on.
     if (stop.signal.aborted) return undefined;
     begun();
     return (running = run());
@@ -511,7 +513,7 @@ async function alone(name: string, run: () => Promise<void>): Promise<void> {
     await ended;
   } catch (error) {
     stop.abort();
-    // A page without an origin of its own has locks, and may not use them.
+    // A page with an opaque origin has locks but may not use them.
     if (running || Object(error).name !== "SecurityError") throw error;
     await run();
   }
@@ -525,7 +527,7 @@ function lockManager(): LockManager | undefined {
   }
 }
 
-/** Runs what may fail. */
+/** Runs something that may fail. */
 async function quietly(run: () => Promise<void>): Promise<void> {
   try {
     await run();

@@ -7,42 +7,44 @@ import { FilterError } from "../error.js";
 import type { Head, Manifest } from "./manifest.js";
 import type { Origin } from "./origin.js";
 
-/** How long the host may take for what the cache alone has lost, in milliseconds. */
+/** How long the host may take to send what only the cache has lost, in milliseconds. */
 const REFILL = 30_000;
 
-/** When a job that another request of a Worker began counts as one that never ends, in milliseconds. */
+/** When a job that another request of a Worker began counts as abandoned, in milliseconds. */
 const ABANDONED = 60_000;
 
 const FOREIGN =
-  "another request of this Worker began the update, and it may have ended with that; pass each update to ctx.waitUntil";
+  "another request of this Worker began the update, which may have ended with it; pass each update to ctx.waitUntil";
 
-/** What a cache has: the generation of the feed that it knows at a URL, and the highest one of the feed that was asked for. */
+/**
+ * What a cache has: the generation of the feed bound to the URL, and the highest generation of the feed in question.
+ */
 interface Floor<P extends Head> {
   first: Manifest<P> | undefined;
   kept: Manifest<P> | undefined;
 }
 
-/** @internal What feeds and sharded filters have in common: one job at a time, and writing that holds up nothing. */
+/** @internal The common part of feeds and sharded filters: one job at a time, and cache writes that hold nothing up. */
 export abstract class Client<P extends Head> {
-  /** The generation in place. There is one as soon as anybody else has the client. */
+  /** The generation in place. It is set before anybody else gets the client. */
   manifest!: Manifest<P>;
   protected readonly origin: Origin<P>;
   /** Why the cache lacks that generation. */
   #lack: FilterError | undefined;
-  /** Why nobody knows which generation the cache has, or why a newer one there isn't in place: the floor is open. */
+  /** Why the generation in the cache is unknown, or why a newer one there isn't in place. The floor is "open" then. */
   #openFloor: FilterError | undefined;
-  /** What the cache had when it could be read last. */
+  /** What the cache had when it was last readable. */
   #known: Floor<P> | undefined;
   /** How long the host may still take for the update under way, in milliseconds. */
   #patience = Infinity;
-  /** What others may join. */
+  /** The job that others may join. */
   #job: SharedTask<boolean> | undefined;
-  /** The signal of the job that may change anything. */
+  /** The signal of the only job that may change anything. */
   #signal: AbortSignal | undefined;
   #isClosed = false;
   /** Settles once no generation is being written into the cache. */
   #written: Promise<void> = Promise.resolve();
-  /** Whether the cache owes an answer to what was written. Nothing more is written until then. */
+  /** Whether a write has timed out. Nothing more is written until the cache answers it. */
   #isSilent = false;
 
   constructor(origin: Origin<P>) {
@@ -53,15 +55,15 @@ export abstract class Client<P extends Head> {
   protected abstract readonly noun: string;
 
   /**
-   * Makes what a generation needs besides its manifest. From the cache alone, if it is to be restored. Calls
-   * {@link requireJob} before it changes anything.
+   * Makes what a generation needs besides its manifest, from the cache only if `isRestored`. Calls {@link requireJob}
+   * before it changes anything.
    */
   protected abstract build(manifest: Manifest<P>, signal: AbortSignal, isRestored: boolean): Promise<void>;
 
-  /** Has the cache keep the generation in place, unless it has a newer one, which this returns. */
+  /** Stores the generation in place in the cache, unless the cache has a newer one, which this then returns. */
   protected abstract keep(): Promise<Manifest<P> | undefined>;
 
-  /** Fetches again what the cache needs of the generation in place, and has lost. */
+  /** Fetches again what the cache has lost of the generation in place. */
   protected async refill(_signal: AbortSignal): Promise<void> {}
 
   /** Called when a generation has come into place. */
@@ -73,7 +75,7 @@ export abstract class Client<P extends Head> {
   /** Called once, when it is closed. */
   protected abstract free(): void;
 
-  /** The generation that answers just now. */
+  /** The generation that questions are answered from. */
   get present(): Head {
     return this.manifest;
   }
@@ -82,7 +84,7 @@ export abstract class Client<P extends Head> {
     return this.#openFloor ?? this.#lack;
   }
 
-  /** Whether nobody knows if the cache has something newer. */
+  /** Whether the cache may have something newer, which couldn't be read or put in place. */
   protected get isFloorOpen(): boolean {
     return this.#openFloor !== undefined;
   }
@@ -108,7 +110,10 @@ export abstract class Client<P extends Head> {
     if (this.#isClosed) throw this.closed();
   }
 
-  /** Begins with what the cache has, and updates behind; or with the newest generation. If there is none, closes it. */
+  /**
+   * Opens with what the cache has, and updates in the background; otherwise with the newest generation. Closes the
+   * client if there is neither.
+   */
   async open(signal: AbortSignal | undefined): Promise<void> {
     let unopened: FilterError | undefined;
     try {
@@ -119,7 +124,7 @@ export abstract class Client<P extends Head> {
       if (hasRestored) this.begin();
       else await this.update(signal);
     } catch (error) {
-      // The cache answered in the end, and has a newer generation than the host.
+      // The cache answered in the end, with a newer generation than the host's.
       if (this.manifest !== undefined && !signal?.aborted && isA(error, FilterError)) return;
       this.close();
       throw unopened && isUnreached(error) ? offline(unopened, error) : error;
@@ -136,12 +141,12 @@ export abstract class Client<P extends Head> {
     }
   }
 
-  /** As {@link update}, but waits for no writing. */
+  /** As {@link update}, but doesn't wait for cache writes. */
   protected renewed(signal: AbortSignal | undefined): Promise<boolean> {
     return this.#join((stopped) => this.renew(stopped), signal);
   }
 
-  /** As {@link renewed}, but asks the host from now on: an update that is under way may have asked it before. */
+  /** As {@link renewed}, but sure to ask the host again: an update that is under way may have asked it earlier. */
   protected async renewedFromNow(signal: AbortSignal | undefined): Promise<void> {
     const { manifest } = this;
     const ignored = (error: unknown) => {
@@ -152,19 +157,22 @@ export abstract class Client<P extends Head> {
     if (this.manifest === manifest) await this.renewed(signal).catch(ignored);
   }
 
-  /** Begins an update. Nobody waits for it yet, so whoever joins it and gives up stops it. */
+  /** Begins an update. Nobody waits for it yet, so it stops if the first caller to join it gives up. */
   begin(): void {
     this.#begin((stopped) => this.renew(stopped));
   }
 
-  /** Removes what the cache has for other keys, or closes it and removes all that the cache has for its own. */
+  /**
+   * With other public keys, removes what the cache has for those. Otherwise closes the client and removes what the
+   * cache has for its own keys.
+   */
   async forget(publicKey?: string | string[] | null): Promise<void> {
     const { origin, manifest } = this;
     const other = publicKey === undefined ? undefined : await origin.storeOf(publicKey);
     if (other) return other.patiently(other.forget(manifest.feedId));
     const { store } = origin;
     this.close();
-    // Nobody can wait for that of another request.
+    // A job of another request can't be awaited.
     if (!this.#job?.foreign) await this.#job?.ended;
     const late = await store.patiently(this.settled()).then(
       () => undefined,
@@ -172,7 +180,7 @@ export abstract class Client<P extends Head> {
     );
     store.askAgain();
     await store.patiently(store.forget(manifest.feedId, manifest));
-    // What is being written may still come.
+    // What is still being written may appear later.
     if (late) throw late;
   }
 
@@ -183,11 +191,11 @@ export abstract class Client<P extends Head> {
     this.free();
   }
 
-  /** Writes into the cache what it then is time for, after all else. */
+  /** Queues a write to the cache, after all others. */
   protected write(run: () => Promise<void>): void {
     if (this.#isSilent) return;
     this.#written = this.#written.then(async () => {
-      // One that was closed writes nothing.
+      // A closed client writes nothing.
       if (!this.#isClosed) await run();
     });
   }
@@ -197,7 +205,7 @@ export abstract class Client<P extends Head> {
     return this.#written;
   }
 
-  /** Waits for what is being written. That can't be stopped: if it takes too long, all else goes on without the cache. */
+  /** Waits for a write, which can't be stopped: if it takes too long, everything goes on without the cache. */
   protected async wait(writing: Promise<void>): Promise<void> {
     if (this.#isSilent) return;
     try {
@@ -215,9 +223,9 @@ export abstract class Client<P extends Head> {
     const before = this.manifest as Manifest<P> | undefined;
     let isLost = false;
     try {
-      // Whoever opens a feed has waited for the cache already.
+      // Opening has waited for the cache already.
       if (before) this.origin.store.askAgain();
-      // At once, since the host may not answer.
+      // First, since the host may not answer.
       if (this.#openFloor) await this.#restore(signal);
       const found = await this.fromHost(signal, (held) => this.origin.found(held));
       this.requireJob(signal);
@@ -231,7 +239,7 @@ export abstract class Client<P extends Head> {
         await this.#takeBack(floor, signal);
       const { first, kept } = floor ?? this.#known ?? {};
       const place = this.manifest as Manifest<P> | undefined;
-      // One that came into place while nobody knew what the URL is bound to binds nobody.
+      // A generation put in place while the cache couldn't say which feed the URL is bound to doesn't bind the URL.
       const isBound = !(this.#openFloor && first && first.feedId !== place?.feedId);
       const manifest = this.origin.trusted(found, {
         present: isBound ? place : undefined,
@@ -250,7 +258,7 @@ export abstract class Client<P extends Head> {
     }
   }
 
-  /** What the host gives, unless it takes too long: then throws `network`. The time that a cache takes doesn't count. */
+  /** Runs a request to the host. Throws `network` if it takes too long; the time that the cache takes doesn't count. */
   protected async fromHost<T>(signal: AbortSignal, run: (held: AbortSignal) => Promise<T>): Promise<T> {
     const begun = performance.now();
     try {
@@ -260,7 +268,9 @@ export abstract class Client<P extends Head> {
     }
   }
 
-  /** What the cache has of the feed at the URL, and of another. If that can't be read, the floor is open. */
+  /**
+   * What the cache has of the feed bound to the URL, and of feed `feedId`. If it can't be read, this opens the floor.
+   */
   async #floor(feedId: string | undefined, signal: AbortSignal): Promise<Floor<P> | undefined> {
     const { store } = this.origin;
     try {
@@ -274,12 +284,12 @@ export abstract class Client<P extends Head> {
     }
   }
 
-  /** Puts the generation in place that the cache has, unless it has none that is newer. Returns why it can't. */
+  /** Puts the cache's generation in place if it is newer. Returns why it can't. */
   async #restore(signal: AbortSignal): Promise<FilterError | undefined> {
     return this.#takeBack(await this.#floor((this.manifest as Manifest<P> | undefined)?.feedId, signal), signal);
   }
 
-  /** The same, of what the cache has answered. That closes the floor, unless something newer can't be put in place. */
+  /** The same, with the cache's answer. Closes the floor, unless something newer can't be put in place. */
   async #takeBack(floor: Floor<P> | undefined, signal: AbortSignal): Promise<FilterError | undefined> {
     if (floor === undefined) return this.#openFloor;
     const { origin } = this;
@@ -296,7 +306,7 @@ export abstract class Client<P extends Head> {
       signal.throwIfAborted();
       if (!isA(error, FilterError)) throw error;
       const what = `the cache has generation ${kept?.generation}, which can't be put in place`;
-      // With nothing in place, nothing is below it.
+      // With nothing in place, there is nothing to roll back.
       if (present) this.#open(failed("cache", what, error), signal);
       else this.#openFloor = undefined;
       return error;
@@ -318,9 +328,9 @@ export abstract class Client<P extends Head> {
     this.placed();
   }
 
-  /** Keeping the generation tells what could not be fetched. */
+  /** Fetches what the cache has lost. Failures are reported when the generation is stored. */
   async #refill(signal: AbortSignal): Promise<void> {
-    // The generation is in place, and others wait for this update.
+    // The generation is in place already, and callers wait for this update.
     this.#patience = Math.min(this.#patience, REFILL);
     try {
       await unlessAborted(this.origin.store.look(this.manifest), signal);
@@ -330,15 +340,15 @@ export abstract class Client<P extends Head> {
     }
   }
 
-  /** Lets the cache keep the generation in place. If it can't, it still has the old one. */
+  /** Stores the generation in place in the cache. If that fails, the cache still has the old one. */
   async #keep(): Promise<void> {
     const { manifest } = this;
     try {
       const newer = await this.keep();
-      // One that took its time may be an old one by now, and one that was closed writes nothing.
+      // The generation may have been replaced meanwhile, or the client closed.
       if (manifest !== this.manifest || this.#isClosed) return;
       this.#lack = undefined;
-      // Else the next update takes that back.
+      // Otherwise the next update puts that one in place.
       if (newer === undefined) this.#openFloor = undefined;
     } catch (error) {
       this.#lacks(error as FilterError);
@@ -350,25 +360,25 @@ export abstract class Client<P extends Head> {
     this.failed(error);
   }
 
-  /** Waits for what is being done, or has it done. It is stopped when nobody waits for it any more. */
+  /** Waits for the job under way, or for a new one. A job is stopped when nobody waits for it any more. */
   async #join(run: (signal: AbortSignal) => Promise<boolean>, signal: AbortSignal | undefined): Promise<boolean> {
     signal?.throwIfAborted();
     this.requireOpen();
     return this.#begin(run).wait(signal, (answer) => answer);
   }
 
-  /** What is being done, or begins now. */
+  /** The job under way, or a new one. */
   #begin(run: (signal: AbortSignal) => Promise<boolean>): SharedTask<boolean> {
     const last = this.#job;
     const cause = last?.foreign;
     if (last && !last.isOver) {
       if (cause === undefined) return last;
       const age = Date.now() - last.began;
-      // A clock that was set back holds nothing up.
+      // A clock that was set back must not hold anything up.
       if (age >= 0 && age < ABANDONED) throw new FilterError("network", FOREIGN, { cause });
     }
     this.#job = new SharedTask(async (stopped) => {
-      // It may be over but not have ended.
+      // It may be stopped but not have ended.
       if (cause === undefined) await last?.ended;
       stopped.throwIfAborted();
       this.#signal = stopped;
@@ -377,7 +387,7 @@ export abstract class Client<P extends Head> {
     return this.#job;
   }
 
-  /** Throws for a job that was stopped, or that was abandoned and goes on after all. */
+  /** Throws for a job that was stopped, or one that was given up as abandoned but goes on after all. */
   protected requireJob(signal: AbortSignal): void {
     signal.throwIfAborted();
     if (signal !== this.#signal) throw new FilterError("network", FOREIGN);
@@ -388,17 +398,17 @@ export abstract class Client<P extends Head> {
   }
 }
 
-/** Whether nothing goes back if what is in place stays there, rather than what the cache has. */
+/** Whether the generation in place is the cache's, or a newer one of the same feed. */
 function isAtLeast<P extends Head>(present: Manifest<P>, kept: Manifest<P>): boolean {
   return present.feedId === kept.feedId && (present.generation > kept.generation || present.signed === kept.signed);
 }
 
-/** Whether an error says that the host gave no answer that is of any use. */
+/** Whether an error means that the host gave no usable answer. */
 function isUnreached(error: unknown): error is FilterError {
   return isA(error, FilterError) && ["network", "http", "truncated"].includes(error.code);
 }
 
-/** Why there is nothing to begin with, where what the cache has can't be opened, and the host doesn't answer. */
+/** The error if the cached generation can't be opened and the host doesn't answer. */
 function offline(unopened: FilterError, unreached: FilterError): FilterError {
   // A cache that lacks something would be no error if the host answered.
   const { code } = unopened.code === "cache" ? unreached : unopened;

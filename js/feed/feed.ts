@@ -12,9 +12,9 @@ import { Origin } from "./origin.js";
 
 /** The options of {@link openFeed}. */
 export interface FeedOptions extends OpeningOptions {
-  /** Called after each chunk of the files that an update needs, with their bytes so far and in all. */
+  /** Called after each chunk of an update's files, with the bytes loaded so far and in total. */
   onProgress?: (progress: { loaded: number; total: number }) => void;
-  /** A generation that is older, in milliseconds, counts as expired, even if it says that it lasts longer. */
+  /** The greatest age of a generation, in milliseconds. An older one counts as expired, whatever its own expiry. */
   maxAge?: number;
   /** The most bytes that all files together may have. By default only memory is the limit. */
   maxBytes?: number;
@@ -35,9 +35,10 @@ export interface UpdateOptions {
   /** Stops waiting, and the transfer too if nobody else waits for it. The promise then rejects with its reason. */
   signal?: AbortSignal;
   /**
-   * How often an alarm or a timer of yours calls this, in milliseconds, at least 1000. After failures in a row, this
-   * then rejects with the last error, and asks nobody, until twice that time has passed, then four and eight times, as
-   * {@link Feed.watch} waits. That is remembered for as long as the feed is open. Without it, the host is always asked.
+   * How often your own timer or alarm calls this, in milliseconds, at least 1000. After a failure, calls reject with
+   * the last error, without asking the host, until twice that time has passed; after more failures in a row, four and
+   * then eight times, as {@link Feed.watch} waits. The feed remembers this while it is open. Without `every`, the host
+   * is always asked.
    */
   every?: number;
 }
@@ -50,7 +51,7 @@ const watching = { every: 1, onUpdate: 1, onError: 1 } satisfies Every<WatchOpti
 
 /** A description of a feed: a plain object that can go into JSON. */
 export interface FeedInfo extends GenerationInfo {
-  /** The rate per key of the filter in place, 0 to 1, estimated. */
+  /** The estimated false-positive rate per key of the filter in place, 0 to 1. */
   estimatedFpr: number;
   /** The number of files: the base and the deltas. */
   files: number;
@@ -62,15 +63,15 @@ export interface FeedInfo extends GenerationInfo {
  * Opens a feed: a filter that stays up to date. The URL is that of its manifest, usually `feed.json`; the files lie
  * beside it. In Node, Deno and Bun, it may be a `file:` URL.
  *
- * If the cache has a generation, this resolves with it at once, even without a network, and updates behind; `stale`
- * tells whether it has expired. Otherwise this fetches the feed.
+ * If the cache has a generation, this resolves with it at once, even without a network, and updates in the background;
+ * `stale` tells whether it has expired. Otherwise this fetches the feed.
  *
  * Throws a {@link FilterError}: `not_a_feed`, `signature`, `wrong_feed`, `rollback`, `expired`, `integrity`,
  * `too_large`, and the codes of `load` and `apply`. An abort rejects with the signal's reason.
  *
- * An update takes the memory of the new filter beside the old one; the two share what their files have in common. Each
- * delta takes the length of the whole once more while it is applied, and each new file its length while it is put into
- * the cache. After an update that failed, what it had made of whole files stays for the next one.
+ * An update needs memory for the new filter besides the old one; the two share what their files have in common.
+ * Applying a delta takes the length of the whole filter once more, for that time, and putting a new file into the cache
+ * takes the length of the file. What a failed update has made of complete files stays in memory for the next one.
  */
 export async function openFeed(url: string | URL, options: FeedOptions): Promise<Feed> {
   known(options, "openFeed", openingFeed);
@@ -94,8 +95,8 @@ export class Feed extends Generations {
   }
 
   /**
-   * The filter of the newest generation. It is always complete. An update doesn't change it but puts another in its
-   * place, so ask `feed.filter` each time. One that you keep goes on as it is.
+   * The filter of the newest generation. It is always complete. An update doesn't change it but replaces it, so use
+   * `feed.filter` each time. A filter that you keep stays as it is.
    */
   get filter(): Filter {
     return this.#follower.place.filter;
@@ -114,11 +115,11 @@ export class Feed extends Generations {
 
   /**
    * Fetches what is new. Resolves with true once a newer generation is in place, and with false if there is none. A
-   * manifest that is up to ten minutes older may come from a place of a CDN that is behind, and is nothing new either.
+   * manifest that is up to ten minutes older, as a lagging CDN node may send, counts as nothing new.
    *
-   * If it fails, the generation in place stays, and the promise rejects with the codes of `openFeed`, or with
-   * `freed` if the feed was closed. What had arrived whole by then isn't fetched again. An update that is under way is
-   * joined. The signal ends only this wait, and the transfer too if nobody else waits for it.
+   * If it fails, the generation in place stays, and the promise rejects with the codes of `openFeed`, or with `freed`
+   * if the feed was closed. Files that had arrived completely aren't fetched again. If an update is under way, this
+   * joins it. The signal ends only this wait, and the transfer too if nobody else waits for it.
    */
   async update(options?: UpdateOptions): Promise<boolean> {
     known(options ?? undefined, "update", updating);
@@ -130,10 +131,10 @@ export class Feed extends Generations {
   }
 
   /**
-   * Updates again and again, until the returned function is called or the feed is closed. After failures it waits
-   * longer, up to eight times `every`. It doesn't keep a program running that has nothing else to do.
+   * Updates regularly, until the returned function is called or the feed is closed. After failures it waits longer, up
+   * to eight times `every`. It doesn't keep an otherwise finished program running.
    *
-   * What your callbacks throw is thrown on to the runtime as an uncaught error; the watching goes on.
+   * An error thrown by your callbacks becomes an uncaught error of the runtime; watching continues.
    */
   watch(options: WatchOptions): () => void {
     known(options, "watch", watching);
@@ -153,7 +154,9 @@ export class Feed extends Generations {
         stop.abort();
       },
     };
-    /** Calls a callback, unless the watching has ended by then. What it throws ends nothing of ours. */
+    /**
+     * Calls a callback in a microtask, unless watching has ended by then, so that an error in it stops nothing here.
+     */
     const later = (run: () => void) => queueMicrotask(() => stop.signal.aborted || run());
     const wait = () => {
       const milliseconds = follower.pause(every) * (0.9 + Math.random() / 5);

@@ -5,13 +5,13 @@ import { invalidParameter } from "../boundary/input.js";
 import { FilterError } from "../error.js";
 import type { FeedCache } from "./cache.js";
 
-/** How old a half-written file is, in milliseconds, if whoever wrote it was killed. */
+/** From this age on, in milliseconds, a half-written file counts as left by a killed program. */
 const LEFT = 3_600_000;
 
 /**
- * Keeps feeds and sharded filters in a folder, in Node, Deno and Bun: an option `cache` of `openFeed` and `openSharded`.
- * The folder, a path or a `file:` URL, is made when something is kept. A file appears under its name only once it is
- * whole. Several programs may share a folder. Where there are no files, throws `cache`.
+ * Keeps feeds and sharded filters in a folder, in Node, Deno and Bun: pass it as the option `cache` of `openFeed` and
+ * `openSharded`. The folder, a path or a `file:` URL, is made when something is stored. A file appears under its name
+ * only once it is complete. Several programs may share a folder. Throws `cache` in a runtime without files.
  */
 export function fileCache(folder: string | URL): FeedCache {
   const fs = builtin("node:fs")?.promises;
@@ -22,7 +22,7 @@ export function fileCache(folder: string | URL): FeedCache {
   if (typeof href !== "string" || href === "") throw invalidParameter("folder must be a path or a file: URL");
   const isUrl = href !== folder || /^file:/i.test(href);
   if (isUrl && !/^file:/i.test(href)) throw invalidParameter(`folder must be a path or a file: URL, not ${href}`);
-  // Whatever the program does to its working directory later.
+  // Absolute, because the program may change its working directory later.
   const home = path.resolve(isUrl ? url.fileURLToPath(href) : href);
 
   const at = (name: string) => {
@@ -30,7 +30,7 @@ export function fileCache(folder: string | URL): FeedCache {
     return path.join(home, name);
   };
 
-  /** What a file of this folder gives; undefined if it isn't there. */
+  /** The result of a file operation; undefined if the file isn't there. */
   async function ifThere<T>(asked: Promise<T>): Promise<T | undefined> {
     try {
       return await asked;
@@ -40,7 +40,7 @@ export function fileCache(folder: string | URL): FeedCache {
     }
   }
 
-  /** Removes what runs that were killed have left. What can't be removed is tried again, and holds up nothing. */
+  /** Removes what killed programs have left. A failure is tried again later, and holds nothing up. */
   async function tidy(): Promise<void> {
     for (const name of await fs!.readdir(home)) {
       if (!/\.[0-9a-f-]{36}\.tmp$/.test(name)) continue;

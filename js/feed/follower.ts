@@ -13,7 +13,7 @@ import { Client } from "./client.js";
 import { type FeedFile, type FeedPayload, type Head, lengthOf, type Manifest } from "./manifest.js";
 import { checked, collector, isDamage, type Origin, type Read, verified } from "./origin.js";
 
-/** @internal Who watches a feed. */
+/** @internal A watcher of a feed. */
 export interface Watcher {
   updated(): void;
   failed(error: unknown): void;
@@ -30,31 +30,31 @@ export interface Source {
 /** The first files of a generation. */
 interface Beginning {
   files: FeedFile[];
-  /** The filter after each file. The next generation goes on from one of them. */
+  /** The filter after each file. The next generation continues from one of them. */
   blobs: Blob[];
 }
 
-/** A generation that is whole. */
+/** A complete generation. */
 interface Place extends Beginning {
   manifest: Manifest<FeedPayload>;
   filter: Filter;
   estimatedFpr: number;
 }
 
-/** @internal Follows a feed: has a generation in place, and puts newer ones there. */
+/** @internal Follows a feed: has a generation in place, and replaces it by newer ones. */
 export class Follower extends Client<FeedPayload> {
   protected readonly noun = "feed";
-  /** There is one as soon as anybody else has the follower. */
+  /** It is set before anybody else gets the follower. */
   place!: Place;
   readonly watchers = new Set<Watcher>();
   #source: Source;
-  /** What there is of a generation that isn't whole: if an update fails, the next one goes on from there. */
+  /** What there is of an incomplete generation: if an update fails, the next one continues from there. */
   #begun: Beginning = { files: [], blobs: [] };
   /** The deltas that are in place or begun, until the cache has them and the manifest that names them. */
   #deltas = new Map<string, Uint8Array>();
   /** Whether the cache has lost deltas. Then they stay in memory, so that none is fetched twice. */
   #hasLost = false;
-  /** The updates in a row that have failed: how many, and of the last one the error and when it began. */
+  /** The failed updates in a row: how many, the last one's error, and when that one began. */
   #failed: { count: number; error?: unknown; at: number } = { count: 0, at: 0 };
 
   constructor(source: Source) {
@@ -66,7 +66,10 @@ export class Follower extends Client<FeedPayload> {
     return this.place.manifest;
   }
 
-  /** As {@link update}, for who asks that often. After failures it rejects with the last error until it is time. */
+  /**
+   * As {@link update}, for a caller with this interval. After failures it rejects with the last error until the next
+   * update is due.
+   */
   async updateEvery(every: number, signal: AbortSignal | undefined): Promise<boolean> {
     signal?.throwIfAborted();
     const { count, error, at } = this.#failed;
@@ -77,7 +80,7 @@ export class Follower extends Client<FeedPayload> {
     return this.update(signal);
   }
 
-  /** How long to wait for the next update, of one who asks that often. */
+  /** How long to wait until the next update, for a caller with this interval. */
   pause(every: number): number {
     return every * 2 ** Math.min(this.#failed.count, 3);
   }
@@ -103,7 +106,7 @@ export class Follower extends Client<FeedPayload> {
       this.#failed = { count: 0, at };
       return isNewer;
     } catch (error) {
-      // Nobody's host has failed where everybody has given up.
+      // If all callers gave up, the host hasn't failed.
       if (!signal.aborted) this.#failed = { count: this.#failed.count + 1, error, at };
       throw error;
     }
@@ -116,13 +119,13 @@ export class Follower extends Client<FeedPayload> {
     try {
       this.place = await (isRestored ? this.#restored(manifest, signal) : this.#renewed(manifest, signal));
     } finally {
-      // An older one, whose files are of no use any more.
+      // Those of older generations are of no use any more.
       const names = new Set([this.place, this.#begun].flatMap((its) => its?.files.map(({ sha256 }) => sha256) ?? []));
       for (const name of this.#deltas.keys()) if (!names.has(name)) this.#deltas.delete(name);
     }
   }
 
-  /** The generation that the cache has. */
+  /** The generation, made from the cache. */
   async #restored(manifest: Manifest<FeedPayload>, signal: AbortSignal): Promise<Place> {
     const place = await this.#build(manifest, signal, (file, parent) => this.#kept(manifest, file, parent, signal));
     this.#trim(manifest);
@@ -135,7 +138,7 @@ export class Follower extends Client<FeedPayload> {
     for (const { sha256 } of files) if (this.#source.origin.store.holds(sha256)) this.#deltas.delete(sha256);
   }
 
-  /** A generation of files that the cache has, or else the host. */
+  /** The generation, made from the cache and, for files that it lacks, from the host. */
   #renewed(manifest: Manifest<FeedPayload>, signal: AbortSignal): Promise<Place> {
     const { onProgress } = this.#source;
     const total = lengthOf({ files: manifest.files.slice(this.#present(manifest).length) });
@@ -143,7 +146,7 @@ export class Follower extends Client<FeedPayload> {
     return this.#build(manifest, signal, async (file, parent) => {
       const onLoaded = (loaded: number) => onProgress?.({ loaded: before + loaded, total });
       const kept = await this.#kept(manifest, file, parent, signal, onLoaded).catch((error: unknown) => {
-        // Keeping this generation will tell.
+        // Reported when this generation is stored.
         if (isA(error, FilterError) && error.code === "cache") return undefined;
         throw error;
       });
@@ -153,13 +156,13 @@ export class Follower extends Client<FeedPayload> {
     });
   }
 
-  /** The filters of the first files of a generation, as many as there are. */
+  /** The filters of a generation's first files, as far as they are there. */
   #present({ files }: FeedPayload): Blob[] {
     const [placed, begun] = [this.place, this.#begun].map((its) => its?.blobs.slice(0, common(files, its.files)) ?? []);
     return begun!.length > placed!.length ? begun! : placed!;
   }
 
-  /** Builds a generation from the first files that are there, and the others. */
+  /** Builds a generation from the first files that are there, and what `make` makes of the others. */
   async #build(
     manifest: Manifest<FeedPayload>,
     signal: AbortSignal,
@@ -190,7 +193,7 @@ export class Follower extends Client<FeedPayload> {
     return place;
   }
 
-  /** The filter that a file of the cache makes. Undefined if there is none or it is damaged. Throws what the store does. */
+  /** The filter made from a cached file; undefined if the file is missing or damaged. Throws what the store throws. */
   async #kept(
     manifest: Manifest<FeedPayload>,
     file: FeedFile,
@@ -214,7 +217,7 @@ export class Follower extends Client<FeedPayload> {
     }
   }
 
-  /** The filter that a fetched file makes. */
+  /** The filter made from a fetched file. */
   #fetched(
     file: FeedFile,
     parent: Blob | undefined,
@@ -234,7 +237,7 @@ export class Follower extends Client<FeedPayload> {
     return this.fromHost(signal, (held) => this.#source.origin.file(file, held, make));
   }
 
-  /** The filter that a file makes. Nothing is made of other bytes. */
+  /** The filter made from a file, once its bytes are verified. */
   async #verified(file: FeedFile, parent: Blob | undefined, signal: AbortSignal, read: Read): Promise<Blob> {
     const { kind, bytes, sha256 } = file;
     if (kind === "delta") {
@@ -250,14 +253,14 @@ export class Follower extends Client<FeedPayload> {
     return base.decode();
   }
 
-  /** The bytes of a file that is in place or begun. The blob of a filter has one form only. */
+  /** The bytes of a file that is in place or begun. For a base these are its blob again, which has only one form. */
   #bytesOf({ kind, sha256 }: FeedFile): Uint8Array | undefined {
     if (kind === "delta") return copyOf(this.#deltas, sha256);
     const blob = [this.place, this.#begun].find((its) => its?.files[0]?.sha256 === sha256)?.blobs[0];
     return blob && toBytes(blob);
   }
 
-  /** The bytes of a base are made of its filter, and those of deltas were dropped once the cache had them. */
+  /** Only deltas: a base's bytes are made from its filter, but those of deltas were dropped once the cache had them. */
   protected override async refill(signal: AbortSignal): Promise<void> {
     const { manifest, files } = this.place;
     const { store } = this.origin;

@@ -1,4 +1,4 @@
-/** What feeds and sharded filters have in common for those who use them: options, a description, and a class. */
+/** The public side of what feeds and sharded filters have in common: options, a description and a class. */
 
 import { invalidParameter } from "../boundary/input.js";
 import { known } from "../boundary/known.js";
@@ -23,8 +23,8 @@ export interface OpeningOptions extends Pick<LoadOptions, "fetch" | "secret"> {
   /** Stops opening. The promise then rejects with the signal's reason. */
   signal?: AbortSignal;
   /**
-   * How long the host may take, in milliseconds, above 0: for each update, which opening without a cached generation is,
-   * too; and for each page or shard of a sharded filter. After that it rejects with `network`. No limit by default.
+   * How long the host may take, in milliseconds, above 0: for each update, including the first one when nothing is
+   * cached, and for each page or shard of a sharded filter. After that it rejects with `network`. No limit by default.
    */
   timeout?: number;
 }
@@ -34,7 +34,7 @@ export const opening = { publicKey: 1, secret: 1, cache: 1, signal: 1, timeout: 
 
 /** A description of the generation in place of a feed or a sharded filter. */
 export interface GenerationInfo {
-  /** What tells feeds and sharded filters apart: 32 hexadecimal digits. */
+  /** The id of the feed or sharded filter: 32 hexadecimal digits. */
   feedId: string;
   /** The name that the publisher gave, or null. */
   name: string | null;
@@ -50,7 +50,7 @@ export interface GenerationInfo {
   lowercase: boolean;
   /** Whether the keys are the SHA-1 hashes of passwords. */
   sha1: boolean;
-  /** The rate of false positives that the publisher promises, 0 to 1: per check with `url`, otherwise per key. */
+  /** The false-positive rate that the publisher promises, 0 to 1: per check with `url`, otherwise per key. */
   fpr: number;
   /** The number of keys on the list. */
   count: number;
@@ -62,7 +62,7 @@ export function generationInfo(head: Head): GenerationInfo {
   return { feedId, name, generation, createdAt, expires, profile, lowercase, sha1, fpr, count };
 }
 
-/** What a feed and a sharded filter can both be asked. */
+/** What feeds and sharded filters have in common. */
 export abstract class Generations {
   #client: Client<Head>;
 
@@ -83,15 +83,15 @@ export abstract class Generations {
     return new Date(this.#client.present.createdAt);
   }
 
-  /** Whether it has expired, or is older than a feed's `maxAge`. It answers all the same. */
+  /** Whether it has expired, or is older than a feed's `maxAge`. It still answers. */
   get stale(): boolean {
     return this.#client.isStale;
   }
 
   /**
-   * What is wrong with the cache, as an error with the code `cache`: it lacks the newest generation, or what was fetched
-   * last of it; or it can't be read, so that nobody knows whether a newer generation than the one in place was accepted
-   * before. Each update reads it again, and takes that generation back. Undefined if all is well.
+   * What is wrong with the cache, as an error with the code `cache`: it lacks the newest generation, or the part
+   * fetched last; or it can't be read, and may have a newer generation than the one in place. Each update reads it
+   * again, and puts such a generation in place. Undefined if all is well.
    */
   get cacheError(): FilterError | undefined {
     return this.#client.cacheError;
@@ -99,20 +99,20 @@ export abstract class Generations {
 
   /**
    * Closes it, and removes all that the cache holds of it. With `publicKey`, it stays open, and this removes what is
-   * there for those keys instead, such as the keys that were trusted before a change. What goes, too, is the floor
+   * there for those keys instead, such as the keys that were trusted before a change. This also removes the protection
    * against a rollback. Rejects with `cache` if the cache can't remove it all.
    */
   async forget(options?: { publicKey?: string | string[] | null }): Promise<void> {
     known(options ?? undefined, "forget", { publicKey: 1 });
     const { publicKey } = Object(options) as { publicKey?: string | string[] | null };
-    // Else a key that is missing by mistake would remove what these keys have.
+    // Otherwise, a key that is missing by mistake would remove what the present keys have.
     if (publicKey === undefined && "publicKey" in Object(options)) throw invalidParameter("publicKey is undefined");
     return this.#client.forget(publicKey);
   }
 
   /**
-   * Ends all watching and what is under way, and frees what is in memory. The filter of a feed goes on answering, a
-   * sharded filter's questions reject with `freed`, and so does `update`.
+   * Ends all watching and whatever is under way, and frees memory. A feed's filter keeps answering; questions to a
+   * sharded filter, and `update`, reject with `freed`.
    */
   close(): void {
     this.#client.close();

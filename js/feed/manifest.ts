@@ -24,7 +24,7 @@ export interface SignedFile {
   sha256: string;
 }
 
-/** @internal A file of a feed: the base, or a delta on what the files before it give. */
+/** @internal A file of a feed: the base, or a delta to what the files before it give. */
 export interface FeedFile extends SignedFile {
   kind: "base" | "delta";
 }
@@ -72,7 +72,7 @@ export type Manifest<P extends Head> = P & {
   source: Uint8Array;
 };
 
-/** @internal What a manifest is of. */
+/** @internal What a manifest describes: a feed or a sharded filter. */
 export interface Kind<P extends Head> {
   /** The `typ` of its signatures. */
   typ: string;
@@ -168,7 +168,7 @@ async function isSigned(payload: string, signatures: unknown[], keys: CryptoKey[
   return false;
 }
 
-/** Whether a signature with this header is one of such a manifest. */
+/** Whether a signature with this header is for this kind of manifest. */
 function isOurs(header: unknown, wanted: string): header is string {
   try {
     const { alg, typ, crit, b64 } = object(fromBase64(header), "the header");
@@ -247,7 +247,7 @@ export const shardsKind: Kind<ShardsPayload> = {
     require(pages.length === count && pages.every((page) => isText(page, SHA256)), "pages");
     return { shards, bytes, pages, ...(tags !== undefined && { tags: tagsIn(tags) }) } as ShardsPayload;
   },
-  // They come one by one, and each takes the place of its predecessor.
+  // Pages and shards are cached one by one, each replacing its predecessor.
   files: () => [],
   parts: ({ pages, shards }) => [
     ["page", pages.length],
@@ -273,8 +273,8 @@ function halves(number: bigint): U64 {
 }
 
 /**
- * @internal How the keys of a generation become digests, without slots. Throws `secret_required` or `wrong_secret` unless
- * the secret is that of its check value, or there is neither.
+ * @internal How the keys of a generation become digests, without slots. Throws `secret_required` or `wrong_secret`
+ * unless the secret matches the check value, or there is neither.
  */
 export function hashingOf({ seed, check }: Head, secret: Uint8Array | undefined): Hashing {
   const own = halves(BigInt(seed));
@@ -308,7 +308,7 @@ function isShort(text: string): boolean {
 
 /** The JSON object in some bytes. */
 function object(bytes: Uint8Array | undefined, what: string, hint = ""): Record<string, unknown> {
-  // Outside of the try: where there is no such class, that isn't about the manifest.
+  // Outside the try: if there is no such class, the manifest isn't to blame.
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   try {
     const value = JSON.parse(decoder.decode(bytes));

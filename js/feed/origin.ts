@@ -99,7 +99,7 @@ export class Origin<P extends Head> {
     this.#maxAge = maxAge;
   }
 
-  /** What is said of a host that takes longer than that. */
+  /** The message for a host that takes longer. */
   get late(): string {
     return `${this.#url}: the host took longer than ${this.timeout} ms`;
   }
@@ -121,7 +121,7 @@ export class Origin<P extends Head> {
     return isSame ? undefined : new FeedStore(this.#cache, this.#url, keys, this.#kind);
   }
 
-  /** What to go on with: a manifest that was found, or the present one if there is nothing new. */
+  /** The manifest to continue with: the one found, or the present one if there is nothing new. */
   trusted(found: Manifest<P>, known: Pick<Known<Manifest<P>>, "present" | "first" | "kept">): Manifest<P> {
     const manifest = trust(found, { ...known, now: Date.now(), maxAge: this.#maxAge });
     this.requireSecret(manifest);
@@ -155,7 +155,7 @@ export class Origin<P extends Head> {
     return new URL(sha256, this.#url).href;
   }
 
-  /** What `make` makes of a file. What an HTTP cache has damaged is fetched past it, once. */
+  /** Returns what `make` makes of a file. A damaged file is fetched once more, bypassing the HTTP cache. */
   async file<T>(file: SignedFile, signal: AbortSignal, make: (read: Read) => Promise<T>): Promise<T> {
     const url = this.at(file);
     const { bytes } = file;
@@ -190,7 +190,7 @@ export async function verified(
     throw new FilterError("integrity", "the file isn't the one that was signed");
 }
 
-/** @internal A copy of bytes of the cache, if they are those that were signed. The cache may change its own meanwhile. */
+/** @internal A copy of cached bytes, if they are those that were signed. The cache may change its own later. */
 export async function checked(bytes: Uint8Array, file: SignedFile): Promise<Uint8Array | undefined> {
   const { whole, take } = collector(bytes.length);
   take(bytes);
@@ -221,9 +221,9 @@ export function isDamage(error: unknown): boolean {
   return isA(error, FilterError) && error.code === "integrity";
 }
 
-/** The URL from the root on. */
+/** The absolute URL. */
 function absolute(url: unknown): string {
-  // Outside of the try: where there is no such class, that isn't about the URL.
+  // Outside the try: if there is no such class, the URL isn't to blame.
   const Parser = URL;
   try {
     const { href = url } = Object(url) as { href?: unknown };
@@ -250,7 +250,7 @@ async function download(
     total = 0,
     hint,
   } = await open(url, options).catch((error: unknown) => {
-    // A fetch may give up by a signal of its own.
+    // A `fetch` may give up by a signal of its own.
     if (Object(error).name !== "AbortError" || options.signal?.aborted) throw error;
     throw networkError(`${url} could not be fetched`, error);
   });

@@ -61,8 +61,8 @@ export interface ShardedInfo extends GenerationInfo {
  * of its manifest, usually `shards.json`; pages and shards lie beside it. In Node, Deno and Bun, it may be a `file:`
  * URL.
  *
- * If the cache has a manifest, this resolves with it at once, even without a network, and updates behind; `stale` tells
- * whether it has expired. Otherwise this fetches the manifest.
+ * If the cache has a manifest, this resolves with it at once, even without a network, and updates in the background;
+ * `stale` tells whether it has expired. Otherwise this fetches the manifest.
  *
  * A request tells the host the first bits of a key's digest. That is fine for passwords, since thousands share each
  * shard. For what people browse, use a feed: few popular sites share a shard.
@@ -83,10 +83,10 @@ export async function openSharded(url: string | URL, options: ShardedOptions): P
  * A filter that is too large to download. {@link openSharded} opens one. "Maybe present" may be wrong, at a known rate;
  * "definitely absent" never is.
  *
- * A question for which nothing is in memory takes two requests: for a page, and for a shard. They are verified before
- * anything is answered. Callers who need the same file share one request. What fails rejects with a
- * {@link FilterError} (`http`, `network`, `truncated`, `integrity`, `not_a_feed`, `too_large`, and the codes of
- * `decode`), and the next call tries again.
+ * A question for which nothing is in memory takes two requests: for a page, and for a shard. Both are verified before
+ * anything is answered. Callers who need the same file share one request. A failure rejects with a {@link FilterError}
+ * (`http`, `network`, `truncated`, `integrity`, `not_a_feed`, `too_large`, and the codes of `decode`), and the next
+ * call tries again.
  */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: Symbol.dispose is only there where the runtime knows it
 export class ShardedFilter extends Generations {
@@ -99,9 +99,9 @@ export class ShardedFilter extends Generations {
   }
 
   /**
-   * Asks for a key: true = maybe present, false = definitely absent. A filter of URLs has keys such as `evil.example/`:
-   * ask it `hasUrl` for a URL or a host, of which no key can be, so that these reject with `invalid_key` here. So does
-   * what no key of a filter of passwords can be: ask that `hasPassword`.
+   * Looks up a key: true = maybe present, false = definitely absent. The keys of a URL filter look like
+   * `evil.example/`; a whole URL or a bare host is never one and rejects with `invalid_key`: use {@link hasUrl}. So
+   * does a string that can't be a key of a password filter: use {@link hasPassword}.
    */
   async has(key: Key, options?: AskOptions): Promise<boolean> {
     const keys = [own(key)];
@@ -112,8 +112,8 @@ export class ShardedFilter extends Generations {
   }
 
   /**
-   * Asks for many keys at once, as {@link has}. Resolves with one byte per key, in their order: 1 = maybe present,
-   * 0 = definitely absent. Each shard that they need is fetched once. If one can't be had, nothing is answered.
+   * Looks up many keys at once, as {@link has} does. Resolves with one byte per key, in their order: 1 = maybe present,
+   * 0 = definitely absent. Each shard that they need is fetched once. If one can't be fetched, the whole call rejects.
    */
   async hasMany(keys: Iterable<Key>, options?: ManyOptions): Promise<Uint8Array<ArrayBuffer>> {
     const all = Array.from(iterable(keys), own);
@@ -143,10 +143,10 @@ export class ShardedFilter extends Generations {
   }
 
   /**
-   * The tags of a key, such as the lists that it is on, in the order of `info().tags`. They are exact for every key that the
-   * filter was built from. A key that is definitely absent has none; any other that is maybe present gets some set of tags
-   * that occurs. A key that was added without a tag has none either: ask `has`, too. Rejects with `wrong_kind` for a filter
-   * without tags, and with `invalid_key` where {@link has} does.
+   * The tags of a key, such as the lists that it is on, in the order of `info().tags`. They are exact for every key
+   * that the filter was built from. A key that is definitely absent has none; any other that is maybe present gets some
+   * set of tags that occurs. A key that was added without a tag has none either: check {@link has}, too. Rejects with
+   * `wrong_kind` for a filter without tags, and with `invalid_key` where {@link has} does.
    */
   async tags(key: Key, options?: AskOptions): Promise<string[]> {
     const keys = [own(key)];
@@ -157,9 +157,10 @@ export class ShardedFilter extends Generations {
   }
 
   /**
-   * The tags of all keys of a URL that are maybe present, each once. {@link matchUrl} stops at the first key; this looks up
-   * all of them, because another may have other tags. So each of them may add the tags of a false positive. Rejects with
-   * `wrong_profile` unless the filter was built with the profile `url`, and with `wrong_kind` if it has no tags.
+   * The tags of all keys of a URL that are maybe present, each once. {@link matchUrl} stops at the first key; this
+   * looks up all of them, because each may have other tags. Each may also be a false positive, whose tags are then
+   * added. Rejects with `wrong_profile` unless the filter was built with the profile `url`, and with `wrong_kind` if it
+   * has no tags.
    */
   async urlTags(url: string | URL, options?: AskOptions): Promise<string[]> {
     const keys = urlExpressions(url);
@@ -171,7 +172,7 @@ export class ShardedFilter extends Generations {
 
   /**
    * Whether a password is maybe on the list. Pass the whole password as it was typed. It is normalised, and lower-cased
-   * and hashed if the filter's builder chose so. Rejects with `wrong_profile` unless the filter was built with the
+   * and hashed if the filter was built that way. Rejects with `wrong_profile` unless the filter was built with the
    * profile `password`.
    */
   async hasPassword(password: string, options?: AskOptions): Promise<boolean> {
@@ -183,8 +184,8 @@ export class ShardedFilter extends Generations {
   }
 
   /**
-   * Asks for many passwords at once, such as all of a password manager's: {@link hasPassword} for each, as
-   * {@link hasMany} does it.
+   * Looks up many passwords at once, such as all of a password manager's: as {@link hasPassword}, and with the requests
+   * of {@link hasMany}.
    */
   async hasPasswords(passwords: Iterable<string>, options?: ManyOptions): Promise<Uint8Array<ArrayBuffer>> {
     const all = Array.from(iterable(passwords), requirePassword);
@@ -209,7 +210,7 @@ export class ShardedFilter extends Generations {
    * there is none. What hasn't changed stays in memory.
    *
    * If it fails, the generation in place stays, and the promise rejects with the codes of {@link openSharded}, or with
-   * `freed` if it was closed. An update that is under way is joined.
+   * `freed` if it was closed. If an update is under way, this joins it.
    */
   async update(options?: AskOptions): Promise<boolean> {
     return this.#shards.update(signalOf(options));
@@ -291,7 +292,7 @@ export class ShardedFilter extends Generations {
     });
     const answers = new Uint8Array(keys.length);
     const groups = numbers.entries();
-    // One for each, as Node warns of eleven that listen to the same signal.
+    // One for each, because Node warns when eleven listen to the same signal.
     const stops = Array.from({ length: Math.min(concurrency, numbers.size) }, () => new AbortController());
     const ask = async (stop: AbortController) => {
       // Each takes the next one from the same iterator.
@@ -314,7 +315,7 @@ export class ShardedFilter extends Generations {
 /** `using filter = ...` closes it at the end of the block, where the runtime knows `Symbol.dispose`. */
 export interface ShardedFilter extends Disposable {}
 
-/** The signal of a question's options, which has only those named. */
+/** The signal of a question's options, which may have only these names. */
 function signalOf(
   options: AskOptions | undefined,
   what = "a question",

@@ -1,4 +1,4 @@
-/** How a sharded filter is asked: a key needs the manifest, one page and one shard. FEED-FORMAT.md has the format. */
+/** How a sharded filter answers: a key needs the manifest, one page and one shard. FEED-FORMAT.md has the format. */
 
 import type { FilterInfo } from "../boundary/info.js";
 import { copied, isA, type Key } from "../boundary/input.js";
@@ -22,7 +22,7 @@ const ENTRY = 40;
 /** The most bytes of a shard. */
 const MOST = 2 ** 24;
 
-/** About how much memory a part takes besides its bytes, and what tags add to that. */
+/** About how many bytes of memory a part takes besides its own, and how many more with tags. */
 const [OVERHEAD, OF_TAGS] = [5000, 3000];
 
 /** What a page says of a shard: its file, and how many keys it has. */
@@ -36,7 +36,7 @@ interface PageEntry {
 interface LoadedPart {
   page?: Uint8Array;
   shard?: PlainEngine;
-  /** What it says of itself. */
+  /** The part of its description that is checked. */
   shape?: ReturnType<typeof shapeOf>;
   /** How much memory it takes, once that is counted. */
   counted?: number;
@@ -46,7 +46,7 @@ interface LoadedPart {
 export class Shards extends Client<ShardsPayload> {
   protected readonly noun = "sharded filter";
   #maxMemory: number;
-  /** Those that were used last at the end. */
+  /** The parts in memory, the most recently used last. */
   #parts = new Map<string, SharedTask<LoadedPart>>();
   /** How much memory those take. */
   #memory = 0;
@@ -54,9 +54,9 @@ export class Shards extends Client<ShardsPayload> {
   #partsWritten: Promise<unknown> = Promise.resolve();
   /** The names of tags of the generation that was asked last. */
   #names: { names: readonly string[]; version: number } = { names: [], version: 0 };
-  /** Why the cache lacks the last part. */
+  /** Why the last part couldn't be stored in the cache. */
   #lack: FilterError | undefined;
-  /** Why the last part couldn't be read there. */
+  /** Why the last part couldn't be read from the cache. */
   #unread: FilterError | undefined;
 
   constructor(origin: Origin<ShardsPayload>, maxMemory: number) {
@@ -97,7 +97,7 @@ export class Shards extends Client<ShardsPayload> {
       try {
         return await ask(manifest);
       } catch (error) {
-        // Not every host answers with an error, and a browser hides some.
+        // Not every host answers with an error for a missing file, and browsers hide some errors.
         const mayBeGone = ["http", "network", "integrity"];
         if (!isA(error, FilterError) || !mayBeGone.includes(error.code)) throw error;
         if (this.manifest === manifest) await this.renewedFromNow(signal);
@@ -116,7 +116,7 @@ export class Shards extends Client<ShardsPayload> {
     return this.#names;
   }
 
-  /** What tells the shard of a key. */
+  /** Returns a function that gives the shard of a key. */
   sharding(manifest: ShardsPayload): (key: Key) => number {
     const { profile, shards } = manifest;
     const hashing = hashingOf(manifest, this.origin.secret);
@@ -124,12 +124,12 @@ export class Shards extends Client<ShardsPayload> {
       const length = put(key);
       const [start, end] = profile === "url" ? siteOf(scratch, length) : [0, length];
       hash(hashing, scratch, start, end);
-      // The first bits. All 32 of a half can't be shifted out.
+      // The first bits. A shift by 32 would be one by 0.
       return shards > 1 ? digest[1]! >>> (32 - Math.log2(shards)) : 0;
     };
   }
 
-  /** Hands a shard to `use`, which uses it at once. */
+  /** Hands a shard to `use`, which must use it synchronously. */
   async use<T>(
     manifest: Manifest<ShardsPayload>,
     number: number,
@@ -195,7 +195,7 @@ export class Shards extends Client<ShardsPayload> {
     return held;
   }
 
-  /** What the cache may have. If that can't be read, the host is asked. */
+  /** What the cache has of a part, unverified; undefined also if it can't be read. */
   async #found(manifest: Manifest<ShardsPayload>, part: PageOrShard): Promise<Uint8Array | undefined> {
     try {
       const found = await this.origin.store.part(manifest, part);
@@ -224,7 +224,7 @@ export class Shards extends Client<ShardsPayload> {
     });
   }
 
-  /** Forgets what was used longest ago until the rest fits into memory. */
+  /** Drops the least recently used parts until the rest fits into `maxMemory`. */
   #trim(): void {
     for (const [name, { value, waiting }] of this.#parts) {
       if (this.#memory <= this.#maxMemory && !this.isClosed) return;
@@ -235,7 +235,7 @@ export class Shards extends Client<ShardsPayload> {
   }
 
   protected override settled(): Promise<unknown> {
-    // Nobody can wait for those of another request.
+    // Jobs of another request can't be awaited.
     const ended = Array.from(this.#parts.values(), (job) => (job.foreign ? undefined : job.ended));
     return Promise.all(ended).then(() => Promise.all([super.settled(), this.#partsWritten]));
   }
@@ -256,16 +256,19 @@ function entryIn(page: Uint8Array, number: number, url: string): PageEntry {
   return { sha256, bytes, count: view.getUint32(36, true) };
 }
 
-/** Of a description of a shard what {@link requireShard} looks at: there may be thousands, with hundreds of tags each. */
+/**
+ * What {@link requireShard} needs of a shard's description: there may be thousands of shards, with hundreds of tags
+ * each.
+ */
 function shapeOf({ kind, count, keyed, profile, seed, lowercase, sha1, tags }: FilterInfo) {
   return { kind, count, keyed, profile, seed, lowercase, sha1, tags: tags?.length };
 }
 
-/** Throws unless a filter is the shard that the manifest and its page say. */
+/** Throws unless a filter is the shard that the manifest and its page describe. */
 function requireShard(shape: ReturnType<typeof shapeOf>, manifest: ShardsPayload, count: number, url: string): void {
   const names = ["profile", "seed", "lowercase", "sha1"] as const;
   const isShard = shape.kind === "ribbon" && shape.count === count && shape.keyed === (manifest.check !== undefined);
-  // All names stand in the manifest.
+  // The names themselves are in the manifest.
   const isTagged = shape.tags === manifest.tags?.length;
   if (isShard && isTagged && names.every((name) => shape[name] === manifest[name])) return;
   throw new FilterError("not_a_feed", `${url} isn't the shard that the manifest and its page say`);

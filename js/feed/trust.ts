@@ -1,9 +1,9 @@
-/** What a client believes of a manifest whose signature is right. FEED-FORMAT.md, "What a client must do". */
+/** Whether a client accepts a manifest whose signature is right. FEED-FORMAT.md, "What a client must do". */
 
 import { FilterError } from "../error.js";
 import type { Head } from "./manifest.js";
 
-/** A payload, and how it was signed: the same text is the same payload. */
+/** A payload with its signed text: the same text means the same payload. */
 type Signed = Head & { signed: string };
 
 /** What a client knows when it finds a manifest. */
@@ -53,7 +53,7 @@ export function trust<M extends Signed>(found: M, known: Known<M>): M {
   return found;
 }
 
-/** Whether a lower generation may come from a place of a CDN that is a little behind another. */
+/** Whether a lower generation may come from a CDN node that lags a little. */
 function isBehind(found: Head, floor: Head): boolean {
   const age = floor.createdAt - found.createdAt;
   return found.generation < floor.generation && age >= 0 && age <= LAG;

@@ -1,11 +1,11 @@
-/** What a filter asks: plain JavaScript, or WebAssembly. */
+/** The engine behind a filter: plain JavaScript or WebAssembly. */
 
 import type { FilterInfo } from "../boundary/info.js";
 import type { AnyKey } from "../boundary/input.js";
 
 /**
- * @internal What has read a blob, and answers for a {@link Filter}, which documents the questions. A class, so that nobody
- * else can make one.
+ * @internal Holds a decoded blob and answers for a {@link Filter}, where the methods are documented. A class, so that
+ * only this package can make one.
  */
 export abstract class Engine {
   abstract readonly kind: FilterInfo["kind"];

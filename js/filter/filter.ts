@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-/** A filter that can be asked. */
+/** The class of all filters. */
 
 import type { FilterInfo } from "../boundary/info.js";
 import {
@@ -18,7 +18,7 @@ import {
 import { FilterError } from "../error.js";
 import { Engine } from "./engine.js";
 
-/** @internal What answers for a filter. Throws `freed` for one that was freed. */
+/** @internal The engine of a filter. Throws `freed` if the filter was freed. */
 export let engineOf: (filter: Filter<never>) => Engine;
 
 /** @internal Whether a filter was freed. */
@@ -27,10 +27,12 @@ export let isFreed: (filter: Filter<never>) => boolean;
 /** A membership filter of any kind. "Maybe present" may be wrong, at a known rate; "definitely absent" never is. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: Symbol.dispose is only there where the runtime knows it
 export abstract class Filter<K extends AnyKey = Key> {
-  /** Nothing else refers to it. A freed filter has none. */
+  /** Nothing else refers to it. Undefined once the filter is freed. */
   #engine: Engine | undefined;
 
-  /** @internal It is undefined. No static block, since Metro, which bundles for React Native, knows none. */
+  /**
+   * @internal Always undefined. It stands in for a static block, which Metro, React Native's bundler, doesn't support.
+   */
   static readonly opened = (() => {
     isFreed = (filter) => {
       // Proxies and copies don't have the private name.
@@ -58,9 +60,9 @@ export abstract class Filter<K extends AnyKey = Key> {
   }
 
   /**
-   * Asks for a key: true = maybe present, false = definitely absent. A filter of URLs has keys such as `evil.example/`:
-   * ask it `hasUrl` for a URL or a host, of which no key can be, so that these throw `invalid_key` here. So does what no
-   * key of a filter of passwords can be: ask that `hasPassword`.
+   * Looks up a key: true = maybe present, false = definitely absent. The keys of a URL filter look like
+   * `evil.example/`; a whole URL or a bare host is never one and throws `invalid_key`: use {@link hasUrl}. So does a
+   * string that can't be a key of a password filter: use {@link hasPassword}.
    */
   has(key: K): boolean {
     return engineOf(this).has(key);
@@ -80,18 +82,21 @@ export abstract class Filter<K extends AnyKey = Key> {
     return true;
   }
 
-  /** Asks for many keys at once, as {@link has}. Returns one byte per key: 1 = maybe present, 0 = definitely absent. */
+  /**
+   * Looks up many keys at once, as {@link has} does. Returns one byte per key: 1 = maybe present, 0 = definitely
+   * absent.
+   */
   hasMany(keys: Iterable<K>): Uint8Array<ArrayBuffer> {
     const answers = engineOf(this).hasMany(iterable(keys));
-    engineOf(this); // which an iterator may have freed
+    engineOf(this); // throws if an iterator freed the filter
     return answers;
   }
 
   /**
-   * Asks for each line of a UTF-8 text at once. Returns one byte per line: 1 = maybe present, 0 = definitely absent.
-   * Lines end at LF, and one CR before it is dropped. A byte order mark before the first is dropped. A blank line
-   * gives 0, and a final LF starts no further line. Lines are keys, as in {@link has}; where the keys of other software are
-   * numbers, each line is one in decimal digits.
+   * Looks up each line of a UTF-8 text. Returns one byte per line: 1 = maybe present, 0 = definitely absent. Lines end
+   * at LF, and one CR before it is dropped. A byte order mark before the first is dropped. A blank line gives 0, and a
+   * final LF starts no further line. Lines are keys, as in {@link has}; for a foreign filter whose keys are numbers,
+   * each line is a number in decimal digits.
    */
   hasLines(text: Uint8Array): Uint8Array<ArrayBuffer> {
     return engineOf(this).hasLines(asText(text));
@@ -100,7 +105,7 @@ export abstract class Filter<K extends AnyKey = Key> {
   /** Whether a URL, a host, or a host with a path is maybe on the list. See {@link matchUrl}. */
   hasUrl(url: string | URL): boolean {
     const text = urlText(url);
-    return engineOf(this).hasUrl(text); // after the URL, whose getters may be anybody's
+    return engineOf(this).hasUrl(text); // after the URL, whose getters may run any code
   }
 
   /**
@@ -114,20 +119,20 @@ export abstract class Filter<K extends AnyKey = Key> {
   }
 
   /**
-   * The tags of a key, such as the lists that it is on. They are exact for every key that the filter was built from. A key
-   * that is definitely absent has none; any other that is maybe present gets some set of tags that occurs. A key that was
-   * added without a tag has none either: ask `has`, too. Many keys may share one array, so it can be frozen. Throws
-   * `wrong_kind` for a filter without tags, and `invalid_key` where {@link has} does.
+   * The tags of a key, such as the lists that it is on. They are exact for every key that the filter was built from. A
+   * key that is definitely absent has none; any other that is maybe present gets some set of tags that occurs. A key
+   * that was added without a tag has none either: check {@link has}, too. Many keys may share one array, which may be
+   * frozen. Throws `wrong_kind` for a filter without tags, and `invalid_key` where {@link has} does.
    */
   tags(key: K): readonly string[] {
     return engineOf(this).tags(key);
   }
 
   /**
-   * The tags of all keys of a URL that are maybe present, each once. {@link matchUrl} stops at the first key; this looks up
-   * all of them, because another may have other tags. So each of them may add the tags of a false positive. A key that
-   * was added without a tag adds none: ask {@link hasUrl}, too. Throws `wrong_profile` unless the filter was built with
-   * the profile `url`, and `wrong_kind` if it has no tags.
+   * The tags of all keys of a URL that are maybe present, each once. {@link matchUrl} stops at the first key; this
+   * looks up all of them, because each may have other tags. Each may also be a false positive, whose tags are then
+   * added. A key that was added without a tag adds none: check {@link hasUrl}, too. Throws `wrong_profile` unless the
+   * filter was built with the profile `url`, and `wrong_kind` if it has no tags.
    */
   urlTags(url: string | URL): string[] {
     const text = urlText(url);
@@ -136,7 +141,7 @@ export abstract class Filter<K extends AnyKey = Key> {
 
   /**
    * Whether a password is maybe on the list. Pass the whole password as it was typed. It is normalised, and lower-cased
-   * and hashed if the filter's builder chose so. Throws `wrong_profile` unless the filter was built with the profile
+   * and hashed if the filter was built that way. Throws `wrong_profile` unless the filter was built with the profile
    * `password`.
    */
   hasPassword(password: string): boolean {
@@ -154,8 +159,8 @@ export abstract class Filter<K extends AnyKey = Key> {
   }
 
   /**
-   * The chance that a key which was never added is "maybe present", 0 to 1, estimated from the present fill. A foreign
-   * filter of at most 512 bits is asked for some random keys instead.
+   * The chance that a key which was never added is "maybe present", 0 to 1, estimated from the present fill. For a
+   * foreign filter of at most 512 bits, it is measured with random keys instead.
    */
   get estimatedFpr(): number {
     return engineOf(this).estimatedFpr;
@@ -176,7 +181,7 @@ export abstract class Filter<K extends AnyKey = Key> {
 
   /**
    * Whether both have the same kind, parameters and contents. The name and the creation time don't count. Throws
-   * `incompatible` if one is asked in plain JavaScript and the other in WebAssembly.
+   * `incompatible` if one runs in plain JavaScript and the other in WebAssembly.
    */
   equals(other: Filter<never>): boolean {
     const engine = engineOf(this);
@@ -184,8 +189,9 @@ export abstract class Filter<K extends AnyKey = Key> {
   }
 
   /**
-   * The filter that a delta makes of this one, which stays as it is. The delta was made for the blob of this very filter
-   * by `bloom-wasm diff`; for any other it throws `wrong_base`. The two share the memory that they have in common.
+   * Applies a delta and returns the new filter; this one stays as it is. The delta must have been made by `bloom-wasm
+   * diff` for exactly this filter's blob, or this throws `wrong_base`. The two filters share memory where their
+   * contents are the same.
    */
   apply(delta: Uint8Array | ArrayBuffer): this {
     const bytes = asBytes(delta);
@@ -203,7 +209,7 @@ export abstract class Filter<K extends AnyKey = Key> {
   free(): void {
     if (isFreed(this)) return;
     const engine = this.#engine!;
-    // First: it is freed even if WebAssembly was stopped.
+    // First, so that the filter counts as freed even if WebAssembly was stopped.
     this.#engine = undefined;
     engine.free();
   }

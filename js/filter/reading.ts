@@ -1,4 +1,4 @@
-/** The options of those who read blobs. */
+/** The options for reading blobs. */
 
 import type { Every } from "../boundary/known.js";
 

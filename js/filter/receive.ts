@@ -19,7 +19,7 @@ import type { LoadOptions } from "./reading.js";
 /** What `load` can load a blob from. */
 export type Source = string | URL | Request | Response | Promise<Response> | Blob | ArrayBuffer | Uint8Array;
 
-/** @internal What takes the bytes of a filter that arrives. */
+/** @internal Takes the bytes of a filter as they arrive. */
 export interface Receiver<F> {
   /** Appends bytes, and makes room for `room` of them in all. */
   push(bytes: Uint8Array, room: number): void;
@@ -31,7 +31,7 @@ export interface Receiver<F> {
   decode(): F;
 }
 
-/** @internal Hands the bytes of a source to a receiver, and returns the filter that this makes of them. */
+/** @internal Hands the bytes of a source to a receiver, and returns the filter that it decodes. */
 export async function receive<F>(source: Source, options: LoadOptions, incoming: Receiver<F>): Promise<F> {
   const { signal, timeout = Infinity, onProgress, maxBytes = Infinity, integrity, fetch } = options;
   requireType("function", { onProgress, fetch });
@@ -70,13 +70,14 @@ async function received<F>(
       requireRoom(loaded);
       requireEnd();
       if (loaded > room) {
-        // The whole at once, but not a lot if only the header says so. At the end, doubling would waste memory.
+        // Room for the whole blob, but not for a huge one if only the header says so. At the end, doubling would waste
+        // memory.
         const isWhole = expected > 0 && (expected === total || expected <= Math.max(1 << 24, 2 * room));
         room = isWhole ? expected : Math.max(loaded, 2 * room);
       }
       incoming.push(chunk, room);
       if (expected === 0 && loaded >= next) {
-        // A header may have thousands of levels in it. Reading it again for each chunk would take minutes.
+        // A header may have thousands of levels. Reading it again for each chunk would take minutes.
         next = 2 * loaded;
         expected = incoming.expectedLength();
         requireRoom(expected);
@@ -107,7 +108,7 @@ interface Opened {
 
 /** @internal How to open a source. */
 export interface OpenOptions extends Pick<LoadOptions, "signal" | "fetch"> {
-  /** What HTTP caches may do, where that is known. */
+  /** The cache mode of the request, if it matters. */
   cache?: RequestCache | undefined;
 }
 
@@ -145,7 +146,7 @@ function shown(url: string): string {
   return /^[\0- ]*data:/i.test(url) ? "the data: URL" : url.replace(/\?.*/s, "?...").slice(0, 200);
 }
 
-/** Throws for a path where there is no page that it could be relative to, unless the program has a `fetch` of its own. */
+/** Throws for a relative URL if there is no page to resolve it against, unless the program passes its own `fetch`. */
 function requireAbsolute(url: string, { fetch }: OpenOptions): void {
   if (fetch || globalThis.location || /^[\0- ]*[a-z][\w+.-]*:/i.test(url)) return;
   const hint = 'for a file, pass a file: URL such as new URL("list.bloom", import.meta.url)';
@@ -163,8 +164,8 @@ async function request(input: string | Request, options: OpenOptions): Promise<R
 
 async function fetched(input: string | Request, options: OpenOptions): Promise<Response> {
   const { signal, fetch = globalThis.fetch, cache } = options;
-  // What a bundler has made of a small file. A page's policy may forbid to fetch it.
-  // Any other way to write one is left to `fetch`.
+  // Bundlers inline small files like this, and a page's policy may forbid fetching them. Other forms of data: URLs are
+  // left to `fetch`.
   const [, inlined] = /^[\0- ]*data:[^,]{0,99};base64,([\w+/]+=*)$/i.exec(String(input)) ?? [];
   if (inlined) return new Response(Uint8Array.from(atob(inlined), (one) => one.charCodeAt(0)));
   try {
@@ -177,7 +178,7 @@ async function fetched(input: string | Request, options: OpenOptions): Promise<R
   return fetch(input, { signal });
 }
 
-/** Opens a response. `asked` is the URL that it was fetched from, if that is known. It may have another one by then. */
+/** Opens a response. `asked` is the URL that was requested, if known; after redirects, the response has another one. */
 async function openResponse(promise: Response | Promise<Response>, asked?: string): Promise<Opened> {
   const name = asked === undefined ? "the response" : shown(asked);
   const response = await Promise.resolve(promise).catch((cause: unknown) => {
@@ -185,9 +186,9 @@ async function openResponse(promise: Response | Promise<Response>, asked?: strin
     throw networkError(`${name} could not be fetched${corsHint(asked, cause)}`, cause);
   });
   const { ok, status, url, type, body, bodyUsed, headers } = Object(response) as Response;
-  if (typeof ok !== "boolean") throw invalidParameter(`${WANTED}, and no promise of ${typeName(response)}`);
+  if (typeof ok !== "boolean") throw invalidParameter(`${WANTED}, not a promise of ${typeName(response)}`);
   const its = url ? shown(url) : asked && name;
-  // The response is no cause: Node prints 60 lines of it.
+  // Not with the response as the cause: Node would print 60 lines of it.
   if (!ok) throw new FilterError("http", `${its || name} answered with status ${status}`);
   if (bodyUsed) throw invalidParameter("the response was read already");
   // The Content-Length of a compressed body isn't its real length. Across origins the encoding may be hidden.
@@ -215,7 +216,7 @@ async function openFile(url: string): Promise<Opened> {
   try {
     const path = new URL(url);
     const { size } = await fs.promises.stat(path);
-    // Devices and files in /proc have a size of 0, but may have bytes all the same.
+    // Devices and files in /proc have a size of 0, but may still have bytes.
     return { stream: toWeb(fs.createReadStream(path)), total: size || undefined, name: url };
   } catch (cause) {
     throw networkError(`${url} could not be read`, cause);

@@ -1,4 +1,4 @@
-/** Filters of other software: reading their bytes, making them, and giving them back. */
+/** Filters of other software: reading, building and exporting them. */
 
 import { Foreign, type Filter as RawFilter } from "../bloom_wasm.js";
 import {
@@ -43,7 +43,7 @@ type Reading =
     }
   | {
       format: "redis-bitmap";
-      /** The positions that the hashes are taken modulo. */
+      /** The number of bits: hashes are taken modulo this. */
       bits: number;
       /** The hashes for each key. */
       hashes: number;
@@ -59,7 +59,7 @@ type Reading =
     }
   | {
       format: "npm-bloomfilter";
-      /** The hashes for each key. Needed where the JSON is an array of buckets alone. */
+      /** The hashes for each key. Needed if the JSON is only an array of buckets. */
       hashes?: number;
       /**
        * The hash: `fnv64` (default) since 0.0.21, `fnv64-odd` of 0.0.20, `fnv32-triple` of 0.0.19, `fnv32-seeded` of
@@ -74,7 +74,7 @@ type Reading =
     }
   | {
       format: "xor" | "binary-fuse";
-      /** Who wrote the bytes: xor_singleheader in C (default), or xorf in Rust by one of its three ways. */
+      /** What wrote the bytes: xor_singleheader in C (default), or xorf in Rust, in one of three ways. */
       layout?: "c" | "xorf-dma" | "xorf-json" | "xorf-bincode";
       /** The bits of a fingerprint, where the bytes don't say. */
       width?: 8 | 16 | 32;
@@ -87,11 +87,11 @@ type Reading =
 
 /** Options of {@link load} and {@link decode}: the format of other software's bytes, and what the bytes don't say. */
 export type ForeignSource = Reading & {
-  /** What the keys are, if `hasUrl` or `hasPassword` are to ask for them. Default `raw`. */
+  /** What the keys are, so that `hasUrl` or `hasPassword` can look them up. Default `raw`. */
   profile?: "raw" | "url" | "password";
 };
 
-/** A format in which filters are made, and its parameters. */
+/** A format that can be built, and its parameters. */
 type Making =
   | {
       format: "go-bloom";
@@ -116,15 +116,15 @@ type Making =
     }
   | { format: "redis-bitmap" };
 
-/** The size of a filter: for so many keys at a rate, or so many bits and hashes. */
+/** The size of a filter, by its capacity and false-positive rate. */
 interface Sizing {
   /**
-   * The false-positive rate, above 0 and below 1, for which the filter gets the size that its own software would give
-   * it. The true rate may differ: with few keys it can be many times as high, and of `go-bloom` 0.57 for 0.5.
+   * The false-positive rate, above 0 and below 1. The filter gets the size that its own software would give it for this
+   * rate. The true rate may differ: with few keys it can be many times as high, and with `go-bloom` it is 0.57 for 0.5.
    * `info().fpr` tells it, and docs/moving.md has a table. Default 0.001.
    */
   fpr?: number;
-  /** The number of keys that the filter is for. By default as many as there are. */
+  /** The number of keys that the filter is for. By default as many as are given. */
   capacity?: number;
 }
 
@@ -132,14 +132,14 @@ interface Sizing {
 export type ForeignOptions =
   | (Making &
       Sizing & {
-        /** The bits, in place of those that `capacity` and `fpr` give; with `hashes`. */
+        /** The number of bits, instead of that for `capacity` and `fpr`; needs `hashes`. */
         bits?: number;
-        /** The hashes for each key; with `bits`. */
+        /** The hashes for each key; needs `bits`. */
         hashes?: number;
       })
   | (Sizing & {
       format: "redisbloom";
-      /** Each link holds this many times as many keys as the one before. Default 2; 0 never grows. */
+      /** Each link holds this many times the keys of the one before. Default 2; with 0 the filter never grows. */
       expansion?: number;
     });
 
@@ -171,7 +171,7 @@ const making = {
 const TEXTS = ["funnel", "keys", "generation", "layout", "profile"];
 const NUMBERS = ["bits", "hashes", "width", "expansion", "seed"];
 
-/** One of a format, with its options. Throws for one that the format hasn't got. Whoever makes one frees it. */
+/** A format with its options. Throws for an option that the format doesn't have. The caller frees it. */
 function foreign(options: object): Foreign {
   const chosen: Record<string, unknown> = {};
   attempt("options must be an object", () => {
@@ -185,7 +185,7 @@ function foreign(options: object): Foreign {
   );
   requireType("string", texts!);
   requireType("number", numbers!);
-  if (secretIn(options)) throw invalidParameter("secret goes with our own kinds: other software knows none");
+  if (secretIn(options)) throw invalidParameter("secret is for our own kinds: other software has none");
   const made = call(() => new Foreign(format));
   try {
     for (const [option, value] of Object.entries(others)) {
@@ -198,7 +198,7 @@ function foreign(options: object): Foreign {
   }
 }
 
-/** Whether the options ask for the bytes of other software. A callback of `map` gets an index in their place. */
+/** Whether the options name a foreign format. As a callback of `map`, `decode` gets an index instead. */
 function isForeign(options: unknown): options is ForeignSource {
   return attempt("options must be an object", () => Object(options).format) !== undefined;
 }
@@ -226,12 +226,12 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
   return loadInto(source, options, foreign(options));
 }
 
-/** A format whose bytes are JSON, so that a program may have its text or the object. */
+/** A format whose bytes are JSON, which may be given as text or as an object. */
 type JsonSource = ForeignSource & { format: "npm-bloom-filters" | "npm-bloomfilter" };
 
 /**
- * Like {@link load}, for bytes that are there. They are copied. Where the format is JSON, its text or the object will do:
- * what `saveAsJSON()` of `bloom-filters` gives, or a `bloomfilter`.
+ * Like {@link load}, for bytes in memory. They are copied. JSON may also be given as text or as an object: what
+ * `saveAsJSON()` of `bloom-filters` returns, or a filter of `bloomfilter`.
  */
 export function decode(json: string | object, options: JsonSource): ForeignFilter;
 export function decode(bytes: Uint8Array | ArrayBuffer, options: ForeignSource): ForeignFilter;
@@ -239,7 +239,7 @@ export function decode(
   bytes: Uint8Array | ArrayBuffer,
   options: DecodeOptions & { format?: undefined },
 ): Filter<AnyKey>;
-// The last, which is what `map(decode)` gives.
+// Last, because this is the overload that `map(decode)` uses.
 export function decode(bytes: Uint8Array | ArrayBuffer): Filter<AnyKey>;
 export function decode(source: string | object, options?: unknown): Filter<AnyKey> {
   return hold(isForeign(options) ? decodeForeign(source, options) : decodeRaw(source as Uint8Array, options));
@@ -279,8 +279,8 @@ export class ForeignFilter extends Filter<AnyKey> {
   }
 
   /**
-   * Makes a filter that other software reads, as large as that would make it: {@link toForeign} gives its bytes. The
-   * rate may be another than `fpr`. Throws `unsupported_format` for a format that is only read.
+   * Builds a filter for other software, of the size that it would choose itself: {@link toForeign} returns its bytes.
+   * The true rate may differ from `fpr`. Throws `unsupported_format` for a format that can only be read.
    */
   static from(keys: Iterable<AnyKey>, options: ForeignOptions): ForeignFilter {
     const all = iterable(keys);
@@ -306,9 +306,9 @@ export class ForeignFilter extends Filter<AnyKey> {
   }
 
   /**
-   * The bytes that the filter's own software reads, `go-bloom`, `guava`, `spark`, `redis-bitmap` or `redisbloom`: those
-   * that were read, except that RedisBloom's are always in its current layout. Throws `unsupported_format` for a format
-   * that is only read.
+   * The bytes for the filter's own software: `go-bloom`, `guava`, `spark`, `redis-bitmap` or `redisbloom`. They are
+   * those that were read, except that RedisBloom's are always in its current layout. Throws `unsupported_format` for a
+   * format that can only be read.
    */
   toForeign(): Uint8Array<ArrayBuffer> {
     const raw = rawOf(this);

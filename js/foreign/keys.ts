@@ -3,7 +3,7 @@
 import { type AnyKey, concat, isBytes, type Key, lengthOf, typeName } from "../boundary/input.js";
 import { FilterError } from "../error.js";
 
-/** The least and the largest whole number, and how one is written, by the number of what the keys are in FORMAT.md. */
+/** For each type of whole numbers, by its number in FORMAT.md: the range, and the method that writes one. */
 const WHOLE: { [keys: number]: [min: bigint, max: bigint, set: "setInt32" | "setBigInt64" | "setBigUint64"] } = {
   6: [-(2n ** 31n), 2n ** 31n - 1n, "setInt32"],
   7: [-(2n ** 63n), 2n ** 63n - 1n, "setBigInt64"],
@@ -34,7 +34,7 @@ export function foreignKey(key: AnyKey, keys: number): Key {
 
 const width = (keys: number) => (keys === 6 || keys === FLOAT ? 4 : 8);
 
-/** The bytes of a number, if there are as many as it has. */
+/** The bytes of a number. Throws unless they have its length. */
 function wide(bytes: Uint8Array, keys: number): Uint8Array {
   if (lengthOf(bytes, "a key must be a", "invalid_key") === width(keys)) return bytes;
   throw invalidKey(`the filter's keys are numbers of ${width(keys)} bytes, little-endian`);

@@ -53,15 +53,15 @@ interface Head {
   marks: number[];
 }
 
-/** So many bytes must follow a blob in memory: parts read further than they need to. */
+/** The bytes that must follow a blob in memory, because parts read beyond their end. */
 export const SPARE = 80;
 
-/** What layers a delta lies over: nothing. */
+/** The base of a delta: nothing. */
 const NOTHING: Part = { size: 0, fill() {}, has: () => false };
 
 /**
- * Reads all before the payload, of which `length` bytes are there. `secret` is null for a delta that is meant for a
- * filter at hand, which must be compared later. `names` are those of tags that stand elsewhere: in the manifest of shards.
+ * Reads everything before the payload from the first `length` bytes. `secret` is null for a delta, which must be
+ * compared with its filter later. `names` are the tags' names if they are elsewhere: in the manifest of shards.
  */
 function readHead(
   view: DataView,
@@ -93,7 +93,7 @@ function readHead(
     parts.push(its);
     return its;
   };
-  /** A ribbon filter, from its attempt on: that, and the rows of its stages. */
+  /** A ribbon filter: its attempt, and the rows of its stages. */
   const stages = (fpr: number, keys: number) => {
     const attempt = u8();
     const count = u8();
@@ -217,7 +217,7 @@ function text(bytes: Uint8Array): string {
   return its!;
 }
 
-/** The length of the blob that begins with so many bytes, or 0 if more of it must be there first. */
+/** The length of the blob that begins with these bytes, or 0 if more are needed to tell. */
 export function expectedLength(view: DataView, length: number, secret: Uint8Array | undefined): number {
   try {
     return readHead(view, length, secret).marks[3]! + 4;
@@ -228,8 +228,8 @@ export function expectedLength(view: DataView, length: number, secret: Uint8Arra
 }
 
 /**
- * Reads a blob of any kind, which is the first `length` bytes. {@link SPARE} more follow, and nobody changes them later.
- * Throws `wrong_kind` for a filter if `secret` is null, and otherwise for a delta. The names of a shard's tags stand elsewhere.
+ * Reads a blob of any kind: the first `length` bytes. {@link SPARE} more follow, and none of them may change later.
+ * Throws `wrong_kind` for a filter if `secret` is null, and otherwise for a delta. `names` are those of a shard's tags.
  */
 export function readBlob(
   bytes: Uint8Array,
@@ -252,13 +252,13 @@ export function readBlob(
   if ((secret === null) !== (blob.kind === 7))
     throw new FilterError(
       "wrong_kind",
-      `the blob is a ${secret === null ? "filter, and no delta" : "delta, and no filter"}`,
+      `the blob is a ${secret === null ? "filter, not a delta" : "delta, not a filter"}`,
     );
   const id = [view.getInt32(end, true), length | 0];
   return { ...blob, id, bytes: marks.map((mark, i) => bytes.subarray(i > 0 ? marks[i - 1]! : 0, mark)) };
 }
 
-/** Reads a blob, which is copied. As {@link readBlob}. */
+/** Like {@link readBlob}, from a copy of the bytes. */
 export function readFilter(bytes: Uint8Array, secret: Uint8Array | null | undefined, names?: readonly string[]): Blob {
   const { length } = bytes;
   const own = room(length + SPARE);
@@ -266,7 +266,7 @@ export function readFilter(bytes: Uint8Array, secret: Uint8Array | null | undefi
   return readBlob(own, length, secret, names);
 }
 
-/** Whether the key in the bytes from `at` to `end` is maybe present. Its slot may be known. */
+/** Whether the key in the bytes from `at` to `end` is maybe present. `slot` is given if it is known. */
 export function hasKey(blob: Blob, view: DataView, at: number, end: number, slot?: number): boolean {
   hash(blob, view, at, end, slot);
   return (

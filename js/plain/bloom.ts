@@ -8,7 +8,7 @@ export interface Bloom extends Places {
   readonly hashes: number;
 }
 
-/** One of so many bits or counters (m), of 1, 4 or 8 bits each. */
+/** A filter of `places` bits or counters (m), of 1, 4 or 8 bits each. */
 export function bloom(places: number, hashes: number, width: number): Bloom {
   let view: DataView;
   let at: number;

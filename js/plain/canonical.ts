@@ -46,7 +46,7 @@ export function canonical(bytes: string): Canonical | undefined {
   };
 }
 
-/** The segments of a path but for dot segments, which may be escaped, as the URL Standard's parser resolves it. */
+/** The segments of a path without dot segments, which may be escaped, as the URL Standard's parser resolves it. */
 export function withoutDots(path: string): string[] {
   const segments: string[] = [];
   let isDots = false;

@@ -18,7 +18,7 @@ export function cuckoo(buckets: number, width: number): Cuckoo {
     const bit = place * width;
     const start = at + Math.floor(bit / 8);
     const by = bit % 8;
-    // A fingerprint may be in five bytes. The shifts by 1 and 31 - by are one by 32 - by, which may be 32.
+    // A fingerprint may be in five bytes. The shift by 32 - by is split in two, because it may be one by 32.
     const word = (view.getInt32(start, true) >>> by) | ((view.getUint8(start + 4) << 1) << (31 - by));
     return (word & mask) >>> 0;
   };

@@ -1,9 +1,9 @@
 /** The digest of a key, and the checksum of a blob. FORMAT.md sections 2 and 3. */
 
-/** The digest that was computed last, the low half first. To return both would make garbage. */
+/** The digest that was computed last, the low half first. Returning both would make garbage. */
 export const digest = /* @__PURE__ */ new Int32Array(2);
 
-/** The word with what MurmurHash3 takes in. Of 0 it makes 0. */
+/** A word as MurmurHash3 takes it in. 0 stays 0. */
 function murmurWord(word: number): number {
   word = Math.imul(word, 0xcc9e2d51);
   return Math.imul((word << 15) | (word >>> 17), 0x1b873593);
@@ -21,7 +21,7 @@ function lane(sum: number, word: number): number {
   return Math.imul((sum << 13) | (sum >>> 19), 0x9e3779b1);
 }
 
-/** XXH32 after a word that no stripe of 16 bytes has. */
+/** XXH32 after a word beyond the stripes of 16 bytes. */
 function xxhWord(hash: number, word: number): number {
   hash = (hash + Math.imul(word, 0xc2b2ae3d)) | 0;
   return Math.imul((hash << 17) | (hash >>> 15), 0x27d4eb2f);
@@ -33,14 +33,14 @@ function xxhByte(hash: number, byte: number): number {
   return Math.imul((hash << 11) | (hash >>> 21), 0x9e3779b1);
 }
 
-/** Mixes all bits of a hash: what XXH32 and MurmurHash3 do at last, each with its own numbers. */
+/** Mixes all bits of a hash: the last step of XXH32 and MurmurHash3, each with its own numbers. */
 function finish(hash: number, first: number, by: number, second: number, byNext: number, third: number): number {
   hash = Math.imul(hash ^ (hash >>> first), by);
   hash = Math.imul(hash ^ (hash >>> second), byNext);
   return hash ^ (hash >>> third);
 }
 
-/** The four lanes of XXH32, which come together. */
+/** The four lanes of XXH32, merged. */
 function merged(a: number, b: number, c: number, d: number): number {
   return (((a << 1) | (a >>> 31)) + ((b << 7) | (b >>> 25)) + ((c << 12) | (c >>> 20)) + ((d << 18) | (d >>> 14))) | 0;
 }

@@ -1,4 +1,4 @@
-/** Plain JavaScript, which asks filters of our own kinds. */
+/** The engine in plain JavaScript, for filters of our own kinds. */
 
 import type { FilterInfo } from "../boundary/info.js";
 import { type AnyKey, concat, type Key, noKey, requireProfile } from "../boundary/input.js";
@@ -13,7 +13,7 @@ import { put, scratch } from "./scratch.js";
 import { slotsOf } from "./slots.js";
 import { isUrlKey, keys, readings } from "./url.js";
 
-/** @internal What answers from a blob, which nobody changes. */
+/** @internal Answers from a blob, which never changes. */
 export class PlainEngine extends Engine {
   readonly blob: Blob;
   /** The slots of the keys that can be present, a bit each. */
@@ -49,7 +49,7 @@ export class PlainEngine extends Engine {
       const found = bytes.indexOf(10, at);
       const next = found < 0 ? bytes.length : found;
       const end = next > at && bytes[next - 1] === 13 ? next - 1 : next;
-      // Keys of a raw filter are any bytes, and a part of the array for each line would be garbage.
+      // Not for a raw filter, whose keys may be any bytes: a subarray for each line would be garbage.
       if (end > at && blob.profile) requireKey(blob, bytes.subarray(at, end), answers.length + 1);
       answers.push(Number(end > at && hasKey(blob, view, at, end)));
       at = next + 1;
@@ -121,7 +121,7 @@ export class PlainEngine extends Engine {
 
   equals(other: Engine): boolean {
     if (!(other instanceof PlainEngine))
-      throw new FilterError("incompatible", "the other filter is asked in WebAssembly; compare what toBytes() gives");
+      throw new FilterError("incompatible", "the other filter runs in WebAssembly; compare what toBytes() gives");
     const [one, another] = [this.blob, other.blob];
     if (one === another) return true;
     return String(one.tagCounts) === String(another.tagCounts) && areEqual(contents(one), contents(another));
@@ -135,7 +135,7 @@ export class PlainEngine extends Engine {
     return this;
   }
 
-  /** The collector frees the blob. */
+  /** The garbage collector frees the blob. */
   free(): void {}
 }
 
@@ -147,7 +147,7 @@ function contents({ bytes }: Blob): Uint8Array[] {
   return [own, ...rest];
 }
 
-/** Whether two arrays are the same, each of which is in pieces. */
+/** Whether two arrays, each in pieces, have the same bytes. */
 function areEqual(one: Uint8Array[], another: Uint8Array[]): boolean {
   const [length, other] = [one, another].map((pieces) => pieces.reduce((sum, piece) => sum + piece.length, 0));
   if (length !== other) return false;

@@ -1,6 +1,6 @@
 /**
  * The keys that a URL is looked up by, in the scratch: each of its hosts with each of its paths. FORMAT.md section 10.
- * They are kept here, since to return them would make garbage at each question.
+ * They are kept in these variables, since returning them would make garbage for each question.
  */
 
 import { type Blob, hasKey } from "./blob.js";
@@ -8,12 +8,14 @@ import type { Canonical } from "./canonical.js";
 import { put, roomFor, scratch } from "./scratch.js";
 import { hostSlot } from "./slots.js";
 
-/** Where the hosts begin, the exact one first, then from five labels to two; and what each gives to the slot of a key. */
+/**
+ * Where the hosts begin, the exact one first, then from five labels to two; and what each adds to the slot of a key.
+ */
 const hosts = /* @__PURE__ */ new Int32Array(5);
 const hostSlots = /* @__PURE__ */ new Int32Array(5);
 let hostCount = 0;
 
-/** Where the paths end, the exact one first; and what each gives to the slot. */
+/** Where the paths end, the exact one first; and what each adds to the slot. */
 const paths = /* @__PURE__ */ new Int32Array(6);
 const pathSlots = /* @__PURE__ */ new Int32Array(6);
 let pathCount = 0;
@@ -96,9 +98,9 @@ function afterScheme(text: string): number {
 }
 
 /**
- * Takes the keys of a URL that is canonical already, as most are. The parser and {@link take} would give the same. False
- * for a URL that may have an address, an international name or a dot segment. For keys of a list of hosts, nothing is
- * read behind the host.
+ * Takes the keys of a URL that is canonical already, as most are. The parser and {@link take} would give the same.
+ * False for a URL that may have an address, an international name or a dot segment. For a list of hosts only, nothing
+ * after the host is read.
  */
 export function takePlain(text: string, map: number): boolean {
   const host = afterScheme(text);
@@ -120,7 +122,7 @@ export function takePlain(text: string, map: number): boolean {
       label = i + 1;
       addLabel(label);
     } else if (code === SLASH) break;
-    // None like xn--.
+    // No label like xn--.
     else if (!(isDigit(code) || code === 95 || (code === HYPHEN && bytes[i - 1] !== HYPHEN))) return false;
   }
   if (code !== SLASH || i === label || isDigit(bytes[label]!)) return false;

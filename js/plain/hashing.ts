@@ -9,7 +9,7 @@ import type { U64 } from "./words.js";
 /** How the keys of a blob become digests. */
 export interface Hashing {
   readonly seed: U64;
-  /** The filter's own key of SipHash, as four numbers; none unless it is keyed. */
+  /** The filter's own key of SipHash, as four numbers; undefined unless it is keyed. */
   readonly key: ArrayLike<number> | undefined;
   /** Those of the header. With 64, digests have slots. */
   readonly flags: number;
@@ -23,8 +23,8 @@ export function hash({ seed, key, flags }: Hashing, view: DataView, at: number, 
 }
 
 /**
- * The filter's own key of SipHash, as four numbers, by a secret of 16 bytes and a seed; none without a secret. Throws
- * `secret_required` or `wrong_secret` unless the secret is that of the check value, or there is neither.
+ * The filter's own key of SipHash, as four numbers, from a secret of 16 bytes and a seed; undefined without a secret.
+ * Throws `secret_required` or `wrong_secret` unless the secret matches the check value, or there is neither.
  */
 export function keyOf(secret: Uint8Array | undefined, seed: U64, check: U64 | undefined): Int32Array | undefined {
   if (!secret) {

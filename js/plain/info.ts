@@ -25,7 +25,7 @@ function weight(slot: number): number {
   return [1, 1, 0.5, 0.25, 0.25][Math.floor(slot / 6)]! * [1, 0.75, 0.375, 0.25, 0.75, 0.25][slot % 6]!;
 }
 
-/** A sum over those slots of a map. */
+/** The sum over the slots of a map. */
 function sumOf(map: number, of: (slot: number) => number): number {
   let sum = 0;
   for (let slot = 0; slot < 30; slot++) if ((map >>> slot) & 1) sum += of(slot);
@@ -39,9 +39,9 @@ function used({ places, value }: Places): number {
   return count;
 }
 
-/** The chance that a key meets one of so many fingerprints. */
+/** The chance that a key matches one of `count` fingerprints. */
 function cuckooFpr({ places, width }: Cuckoo, count: number): number {
-  // 1 - (1 - 1 / (all fingerprints in two buckets))^count, with the digits of small rates.
+  // 1 - (1 - 1 / (all fingerprints in two buckets))^count, accurate for small rates.
   return -Math.expm1(count * Math.log1p(-8 / (places * (2 ** width - 1))));
 }
 
@@ -67,7 +67,10 @@ function sumOfRates({ layers, map }: Blob, base: number, weightOf: (slot: number
   return sumOf(-1, (slot) => weightOf(slot) * rate(slot));
 }
 
-/** The chance that an unknown key is maybe present. With slots it is that of keys that can be, as URLs ask for them. */
+/**
+ * The chance that an unknown key is maybe present. With slots it is that of keys that can be present, weighted as URLs
+ * are looked up.
+ */
 export function estimatedFpr(blob: Blob): number {
   return sumOfRates(blob, baseRate(blob), weight) / (sumOf(slotsOf(blob), weight) || 1);
 }

@@ -6,7 +6,7 @@ import { stirred } from "./words.js";
 /** The digest that a level is asked for. */
 const own = /* @__PURE__ */ new Int32Array(2);
 
-/** Whether a level holds a key, which it is asked for under a digest of its own. */
+/** Whether a level holds a key, which it looks up under a digest of its own. */
 export function holds(level: Ribbon, salt: number, digest: Int32Array): boolean {
   let low = digest[0]!;
   let high = digest[1]! ^ salt;

@@ -9,8 +9,8 @@ import { type Blob, expectedLength, readBlob, readFilter, SPARE } from "./blob.j
 import { PlainEngine } from "./engine.js";
 
 /**
- * @internal A blob that arrives piece by piece, with room for `most` bytes at first. What it holds isn't copied again:
- * the filter goes on using it.
+ * @internal A blob that arrives piece by piece, with room for `most` bytes at first. The bytes aren't copied again: the
+ * filter keeps using them.
  */
 export class Incoming implements Receiver<Blob> {
   readonly #secret: Uint8Array | undefined;
@@ -71,10 +71,10 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
 
 /** Decodes a blob of any of our own kinds. The bytes are copied. */
 export function decode(bytes: Uint8Array | ArrayBuffer, options: DecodeOptions): Filter;
-// The last, which is what `map(decode)` gives.
+// Last, because this is the overload that `map(decode)` uses.
 export function decode(bytes: Uint8Array | ArrayBuffer): Filter;
 export function decode(bytes: Uint8Array | ArrayBuffer, options?: unknown): Filter {
-  // A callback of `map` gets an index in their place.
+  // As a callback of `map`, this gets an index instead.
   if (typeof options !== "number") {
     refuseFormat(options);
     known(options, "decode", decoding);

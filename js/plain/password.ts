@@ -17,14 +17,14 @@ export function passwordKey(password: string, flags: number): Key {
 }
 
 /**
- * Whether a key may be that of a password: it is a hash, or its own normal form. Text is no hash, even if it has the length
- * of one. `src/keys/password.rs` has the same.
+ * Whether a key may be that of a password: it is a hash, or its own normal form. Text is never a hash, even if it has
+ * the length of one. `src/keys/password.rs` has the same.
  */
 export function isPasswordKey(key: Key, isText: boolean, flags: number): boolean {
   const its = typeof key === "string" ? wellFormed(key) : plainBytes(key);
   if (flags & 8) return !isText && its.length === 20;
   requireShort(its);
   const text = typeof its === "string" ? its : fromUtf8(its);
-  // What isn't Unicode is its own bytes.
+  // Bytes that aren't Unicode have no other form.
   return text === undefined || text === normal(text, flags);
 }

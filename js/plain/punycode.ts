@@ -1,6 +1,6 @@
 /** Punycode (RFC 3492): how an international label is written in ASCII. FORMAT.md section 10, the second reading. */
 
-/** How many digits are too few after those up to `k`. */
+/** The threshold `t` of the digit at `k` (section 3.3). */
 function threshold(k: number, bias: number): number {
   return Math.min(Math.max(k - bias, 1), 26);
 }
@@ -22,7 +22,7 @@ export function encode(label: string): string {
   if (basic === points.length) return label;
   if (basic > 0) out += "-";
   let [done, last, delta, bias] = [basic, 128, 0, 72];
-  // From the smallest code point up: what is written is how many places were passed until each.
+  // Code points are inserted from the smallest up. Each number is the count of places passed since the last one.
   while (done < points.length) {
     const next = points.reduce((least, point) => (point >= last && point < least ? point : least), Infinity);
     delta += (next - last) * (done + 1);
@@ -51,7 +51,7 @@ export function encode(label: string): string {
 /** The label that ASCII in lower case stands for. Undefined if it stands for none. */
 export function decode(ascii: string): string | undefined {
   if (!ascii.startsWith("xn--")) return ascii;
-  // What is before the last hyphen stands as it is.
+  // What is before the last hyphen is taken literally.
   const hyphen = ascii.lastIndexOf("-");
   const points = hyphen > 4 ? Array.from(ascii.slice(4, hyphen), (char) => char.codePointAt(0)!) : [];
   let [point, at, bias] = [128, 0, 72];

@@ -11,7 +11,7 @@ export interface Ribbon extends Part {
   readonly rate: number;
 }
 
-/** The state of a key that goes on to the next stage. */
+/** The state of a key that is passed on to the next stage. */
 const bumped = /* @__PURE__ */ new Int32Array(2);
 
 /** Whether a word of 32 bits has an odd number of ones: the lowest bit. */
@@ -21,7 +21,7 @@ function parity(word: number): number {
   return 0x6996 >>> ((word ^ (word >>> 4)) & 15);
 }
 
-/** A ribbon filter of this rate and so many keys, with the rows of its stages. The names of its numbers are the page's. */
+/** A ribbon filter of this rate and number of keys, with the rows of its stages. The names are those of FORMAT.md. */
 export function ribbon(fpr: number, keys: number, attempt: number, allRows: number[]): Ribbon {
   let view: DataView;
   let at: number;
@@ -103,7 +103,7 @@ export function ribbon(fpr: number, keys: number, attempt: number, allRows: numb
       const low1 = (high << by) | ((low >>> 1) >>> (31 - by));
       const low2 = (high >>> 1) >>> (31 - by);
       const which = start >>> 6;
-      // Whether that is the second word of this block. It is arithmetic below, since a branch would be guessed wrong
+      // Whether that is the second word of this block. It is arithmetic below, since a branch would be mispredicted
       // every other time.
       const second = (start >>> 5) & 1;
       let here = at + blocksAt + 8 * (rest * which + Math.min(which, wideBlocks)) + 4 * second;

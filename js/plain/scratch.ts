@@ -3,7 +3,7 @@
 import { type Key, lengthOf } from "../boundary/input.js";
 import { FilterError } from "../error.js";
 
-/** Keys of up to so many bytes have their place already. A longer one has one of its own until the next key comes. */
+/** Keys of up to this many bytes share a permanent buffer. A longer key gets its own, until the next key. */
 const SHORT = 1 << 14;
 
 /** Up to this length a loop copies ASCII faster than `encodeInto`, which has a fixed cost: a lower one in Node. */
@@ -20,34 +20,34 @@ export let scratch: DataView<ArrayBuffer>;
 let encoder: TextEncoder | undefined;
 
 /**
- * Throws `too_large` for a longer text than the runtime can be given: it may become three times as long in UTF-8, and
+ * Throws `too_large` for a text that may be too long for the runtime: it may become three times as long in UTF-8, and
  * longer still on its way to a key.
  */
 export function requireShort(text: string | Uint8Array): void {
   if (text.length > 2 ** 27) throw new FilterError("too_large", `there is no room for ${text.length} characters`);
 }
 
-/** A text with U+FFFD for each lone surrogate. What changes a text must not join two of them. */
+/** A text with U+FFFD for each lone surrogate. First, so that no later change of the text joins two of them. */
 export function wellFormed(text: string): string {
   return text.replace(/[\ud800-\udfff]/gu, "\ufffd");
 }
 
-/** Not made in advance, so that a runtime that lacks the class says so where it is needed. */
+/** The encoder is made on first use, so that a runtime without the class fails only where it is needed. */
 export function utf8(text: string): Uint8Array<ArrayBuffer> {
   encoder ??= new TextEncoder();
   return encoder.encode(text);
 }
 
 /**
- * The text of which these are the UTF-8. Undefined for other bytes. Not by TextDecoder, which React Native's engine lacks,
- * and piece by piece, because the escapes take 60 times the memory of the bytes.
+ * Decodes UTF-8; undefined for other bytes. Not with TextDecoder, which React Native's engine lacks, and piece by
+ * piece, because the escapes take 60 times the memory of the bytes.
  */
 export function fromUtf8(bytes: Uint8Array): string | undefined {
   let text = "";
   try {
     for (let at = 0; at < bytes.length; ) {
       let end = at + 4096;
-      // Not within a character. Where all that follows a byte continue it, they are no UTF-8 anyway.
+      // Not within a character. If all bytes after the first continue it, they aren't UTF-8 anyway.
       while (end > at + 1 && bytes[end]! >> 6 === 2) end--;
       let escapes = "";
       for (const byte of bytes.subarray(at, end)) escapes += `%${(256 + byte).toString(16).slice(1)}`;
@@ -56,7 +56,7 @@ export function fromUtf8(bytes: Uint8Array): string | undefined {
     }
     return text;
   } catch (cause) {
-    // An exhausted stack says so itself.
+    // Anything else, such as an exhausted stack, isn't about the bytes.
     if (cause instanceof URIError) return undefined;
     throw cause;
   }
@@ -70,13 +70,13 @@ function use(its: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** A scratch of at least so many bytes. */
+/** A scratch of at least this many bytes. */
 export function roomFor(length: number): Uint8Array<ArrayBuffer> {
   short ??= new Uint8Array(SHORT);
   return use(length > SHORT ? new Uint8Array(length) : short);
 }
 
-/** Puts a key into the scratch. Returns its length in bytes. Throws `invalid_key` for what is none. */
+/** Puts a key into the scratch. Returns its length in bytes. Throws `invalid_key` for anything else. */
 export function put(key: Key): number {
   if (typeof key !== "string") {
     const length = lengthOf(key, "a key must be a string or a", "invalid_key");

@@ -1,4 +1,4 @@
-/** How else a browser may read a URL. FORMAT.md section 10, "The second reading". */
+/** The other way in which a browser may read a URL. FORMAT.md section 10, "The second reading". */
 
 import { type Canonical, canonical, withoutDots } from "./canonical.js";
 import { isJoiner, isNewer, modern } from "./characters.js";
@@ -17,7 +17,7 @@ import {
   withoutUser,
 } from "./text.js";
 
-/** How a browser takes apart the bytes of a text. */
+/** The parts of a text, as a browser splits it. */
 interface Taken {
   scheme: string;
   /** Without the user. */
@@ -85,8 +85,8 @@ export function hasLongHost(text: string): boolean {
 }
 
 /**
- * What a text is looked up by: first what lists go by, then another reading, if there is one. Given is what the runtime's
- * parser makes of it, and whether that refused it. A browser may read it in another way.
+ * The canonical forms that a text is looked up by: first the one that lists use, then another reading by some browsers,
+ * if there is one. `parsed` is what the runtime's parser makes of the text, and `refused` whether it refused that.
  */
 export function bothReadings(
   text: string,
@@ -96,7 +96,7 @@ export function bothReadings(
   const taken = take(toBytes(text));
   if (!taken || (taken.isSimple && !refused)) return [parsed, undefined];
   const plain = toText(unescaped(taken.host));
-  // Only if joiners may be dropped is it another reading than the parser's.
+  // It differs from the parser's reading only if joiners may be dropped.
   const host = modernHost(taken.host, refused);
   const { url, isCertain, isNormal } = reading(taken, host);
   // U+1E9E: the only character that older tables map, and differently.
@@ -137,7 +137,7 @@ function reading(taken: Taken, host: string): Reading {
   return { ...labels, url, isCertain: url !== undefined && labels.isCertain };
 }
 
-/** The URL Standard's forbidden domain code points, and what stands for bytes that were no text. */
+/** The URL Standard's forbidden domain code points, and the stand-ins for bytes that aren't text. */
 const FORBIDDEN = /[\0- #%/:<>?@[-^|\x7f\ufffd\udc80-\udcff]/u;
 
 /** How the labels of a host become ASCII, with tables that may be newer than the parser's. Notes what is known of them. */

@@ -1,4 +1,4 @@
-/** SHA-1 (RFC 3174), which a blob may have of passwords in place of themselves. FORMAT.md section 4. WebCrypto's is asynchronous. */
+/** SHA-1 (RFC 3174), which a blob may have instead of passwords. FORMAT.md section 4. WebCrypto's is asynchronous. */
 
 /** The SHA-1 of less than 2^29 bytes. */
 export function sha1(text: Uint8Array): Uint8Array<ArrayBuffer> {

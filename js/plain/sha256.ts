@@ -1,12 +1,12 @@
 /**
- * SHA-256 (FIPS 180-4) of bytes that arrive piece by piece. WebCrypto's takes all bytes at once, is asynchronous, and is
- * missing on pages that aren't served over https, where unsigned feeds work all the same.
+ * SHA-256 (FIPS 180-4) of bytes that arrive piece by piece. WebCrypto's takes all bytes at once, is asynchronous, and
+ * is missing on pages that aren't served over https, where unsigned feeds still work.
  */
 
 /** A hash of bytes that arrive piece by piece. */
 export interface Hash {
   update(bytes: Uint8Array): void;
-  /** The hash in 64 lower-case hexadecimal digits. It is of no use afterwards. */
+  /** The hash in 64 lower-case hexadecimal digits. Call it only once, at the end. */
   finish(): string;
 }
 

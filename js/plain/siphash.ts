@@ -39,25 +39,25 @@ export function siphash(view: DataView, at: number, end: number, key: ArrayLike<
     }
     low3 ^= low;
     high3 ^= high;
-    // The first round. To v0 goes v1, which is rotated by 13. Then the halves of v0 change places.
+    // The first round. v1 is added to v0, then rotated by 13. Then the halves of v0 change places.
     low0 = (low0 + low1) | 0;
     high0 = (high0 + high1 + carry(low0, low1)) | 0;
     part = ((low1 << 13) | (high1 >>> 19)) ^ low0;
     high1 = ((high1 << 13) | (low1 >>> 19)) ^ high0;
     low1 = part;
-    // To v2 goes v3, by 16.
+    // v3 is added to v2, then rotated by 16.
     low2 = (low2 + low3) | 0;
     high2 = (high2 + high3 + carry(low2, low3)) | 0;
     part = ((low3 << 16) | (high3 >>> 16)) ^ low2;
     high3 = ((high3 << 16) | (low3 >>> 16)) ^ high2;
     low3 = part;
-    // To v0 goes v3, by 21.
+    // v3 is added to v0, then rotated by 21.
     high0 = (high0 + low3) | 0;
     low0 = (low0 + high3 + carry(high0, low3)) | 0;
     part = ((low3 << 21) | (high3 >>> 11)) ^ high0;
     high3 = ((high3 << 21) | (low3 >>> 11)) ^ low0;
     low3 = part;
-    // To v2 goes v1, by 17. Then the halves of v2 change places.
+    // v1 is added to v2, then rotated by 17. Then the halves of v2 change places.
     low2 = (low2 + low1) | 0;
     high2 = (high2 + high1 + carry(low2, low1)) | 0;
     part = ((low1 << 17) | (high1 >>> 15)) ^ low2;

@@ -50,7 +50,7 @@ export function slotOf(view: DataView, at: number, end: number): number {
   return hostSlot(view, at, path) + (isFolder ? slashes - 1 : 4);
 }
 
-/** What says of its keys which slots they have: a filter's base, and its layers. */
+/** The maps that say which slots a filter's keys have: those of its base and its layers. */
 interface Slotted {
   readonly map: number;
   readonly layers: readonly { readonly isInclude: boolean; readonly map: number }[];

@@ -15,7 +15,7 @@ export interface Tags {
   of(digest: Int32Array): readonly number[];
 }
 
-/** What reads the fields of a blob. */
+/** Functions that read the fields of a blob. */
 export interface Fields {
   u8(): number;
   u16(): number;
@@ -26,7 +26,7 @@ export interface Fields {
   level(fpr: number): Ribbon;
 }
 
-/** In place of a layer's salt for the tags of a base. */
+/** The salt for the tags of a base, which has no layer's salt. */
 export const BASE_SALT = 0xffff_ff00;
 
 /** Whether a set of tags comes before another. */
@@ -82,9 +82,9 @@ export function readTags({ u8, u16, rate, bytes, text, level }: Fields, salt: nu
 }
 
 /**
- * The names of all tags of a filter: those that stand elsewhere, and those of its parts, from the base on. Throws
- * `invalid_parameter` unless those of the parts differ, all numbers have a name, and no more than these are counted. Names that
- * stand elsewhere aren't compared: a shard has no others.
+ * The names of all tags of a filter: those kept elsewhere, and those of its parts, from the base on. Throws
+ * `invalid_parameter` unless those of the parts differ, all numbers have a name, and no more than these are counted.
+ * Names kept elsewhere aren't compared: a shard has no others.
  */
 export function namesOf(
   elsewhere: readonly string[],

@@ -20,13 +20,13 @@ export function fromBytes(bytes: Uint8Array): string {
   return text;
 }
 
-/** Whether the runtime's parser has been seen to be one: React Native's only joins strings. */
+/** Whether the runtime's parser has passed a test: React Native's only joins strings. */
 let isParser = false;
 
 /** What the runtime's parser makes of a text. Undefined if it refuses it. */
 export function parse(text: string): string | undefined {
   isParser ||= new URL("http://\uff22\xfc.a:80/..").href === "http://xn--b-eha.a/";
-  if (!isParser) throw new ReferenceError("this runtime's URL is no whole parser");
+  if (!isParser) throw new ReferenceError("this runtime's URL is no full parser");
   try {
     return new URL(text).href;
   } catch (error) {
@@ -47,7 +47,10 @@ export function lower(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
-/** The length of the scheme before the first colon, or 0. No expression here repeats anything: a long text would be too much for it. */
+/**
+ * The length of the scheme before the first colon, or 0. The regular expressions here repeat nothing, since a long text
+ * could be too much for them.
+ */
 export function schemeLength(text: string): number {
   const length = text.search(/[^A-Za-z0-9+.-]/);
   return text[length] === ":" && /[A-Za-z]/.test(text[0]!) ? length : 0;

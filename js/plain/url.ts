@@ -66,9 +66,8 @@ export function keys(input: string): string[] {
 
 /**
  * The canonical form of a URL, a host or a host with a path, by the rules of Safe Browsing. It has no user, port or
- * fragment. Null if there is no host to check, as in `mailto:` and `data:`. Use it to read and compare URLs, and put
- * the URL itself into lists: the canonical form turns a `%5C` in a path into a backslash, which a browser takes for a
- * slash.
+ * fragment. Null if there is no host to check, as in `mailto:` and `data:`. Use it to read and compare URLs. Lists take
+ * the URL itself, which gives the same key.
  */
 export function canonicalizeUrl(url: string | URL): string | null {
   const text = urlText(url);

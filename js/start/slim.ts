@@ -8,8 +8,8 @@ import { isStarted } from "../wasm/call.js";
 import { start } from "./start.js";
 
 /**
- * Compiles and starts the WebAssembly. By default that is the file beside this one. Otherwise pass the place where you
- * serve `bloom-wasm/bloom.wasm`. Once it has started, this does nothing.
+ * Compiles and starts the WebAssembly: by default the file beside this one. If you serve `bloom-wasm/bloom.wasm`
+ * elsewhere, pass its URL. Once it has started, this does nothing.
  */
 export async function init(
   source: Source | WebAssembly.Module = new URL("./bloom.wasm", import.meta.url),

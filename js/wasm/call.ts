@@ -2,7 +2,7 @@
 
 import { FilterError } from "../error.js";
 
-/** Of V8 and others: what a stack shows begins with who called a function. */
+/** In V8 and others: makes a stack trace begin with the caller of a function. */
 const { captureStackTrace } = Error as { captureStackTrace?: (error: Error, callee: unknown) => void };
 
 /** Whether a call can begin: WebAssembly has started, and every call that began has ended. */
@@ -58,8 +58,8 @@ export function call<T>(run: () => T): T {
 }
 
 /**
- * The same, for questions about a key in the scratch. Their functions are none that close over anything, which saves 10
- * to 40 ns of 200.
+ * The same, for questions about a key in the scratch. Their functions close over nothing, which saves 10 to 40 ns of
+ * 200.
  */
 export function ask<Raw, T>(question: (raw: Raw, length: number) => T, raw: Raw, length: number): T {
   enter();
@@ -73,7 +73,7 @@ export function ask<Raw, T>(question: (raw: Raw, length: number) => T, raw: Raw,
       throw stopped;
     }
     leave();
-    // A stack shows ten calls, and those inside of WebAssembly would take the place of the user's own.
+    // A stack trace shows ten calls, and those inside WebAssembly would crowd out the user's own.
     captureStackTrace?.(error, ask);
     throw error;
   }

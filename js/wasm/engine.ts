@@ -1,4 +1,4 @@
-/** WebAssembly, which asks filters of every kind. */
+/** The engine in WebAssembly, for filters of every kind. */
 
 import { type Filter as RawFilter, urlExpressions } from "../bloom_wasm.js";
 import type { FilterInfo } from "../boundary/info.js";
@@ -10,10 +10,10 @@ import { areNumbers, foreignKey, numberIn } from "../foreign/keys.js";
 import { ask, call, release } from "./call.js";
 import { Batch, put } from "./scratch.js";
 
-/** The answer for a key of many that the filter can't hold. */
+/** The answer for one of many keys if the filter can't hold it. */
 const NO_KEY = 2;
 
-// What is asked about a key in the scratch, a text or bytes.
+// Questions about a key in the scratch, a text or bytes.
 const hasText = (raw: RawFilter, length: number) => raw.hasKey(length, true);
 const hasBytes = (raw: RawFilter, length: number) => raw.hasKey(length, false);
 const hasUrl = (raw: RawFilter, length: number) => raw.hasPlainUrl(length) ?? raw.hasUrl(length);
@@ -23,9 +23,9 @@ const setOfBytes = (raw: RawFilter, length: number) => raw.tagSet(length, false)
 
 const NONE: readonly string[] = /* @__PURE__ */ Object.freeze([]);
 
-/** @internal What answers for a filter in WebAssembly. */
+/** @internal The engine of a filter in WebAssembly. */
 export class WasmEngine extends Engine {
-  /** One that was freed has none. */
+  /** Undefined once it is freed. */
   #raw: RawFilter | undefined;
   /** The tags of the sets that were asked for, by their numbers. */
   #tags: Map<number, readonly string[]> | undefined;
@@ -36,8 +36,8 @@ export class WasmEngine extends Engine {
   }
 
   /**
-   * What WebAssembly holds. Ask for it after a key is in the scratch, and for each batch: the getters of a key, and
-   * iterators, may run anybody's code, which may have freed the filter.
+   * What WebAssembly holds. Read it after a key is in the scratch, and for each batch: getters of a key, and iterators,
+   * may run code that frees the filter.
    */
   get raw(): RawFilter {
     const raw = this.#raw;
@@ -170,7 +170,7 @@ export class WasmEngine extends Engine {
     release(raw);
   }
 
-  /** For what the filter can't hold: a key, or the number of a line. */
+  /** The error for a key that the filter can't hold, or for the line of that number. */
   #refused(key: Key | number): FilterError {
     const { raw } = this;
     return noKey(
@@ -180,7 +180,7 @@ export class WasmEngine extends Engine {
   }
 }
 
-/** What answers for a filter of other software, whose keys may be numbers, or strings in which lone surrogates count. */
+/** The engine of a foreign filter, whose keys may be numbers, or strings in which lone surrogates count. */
 class ForeignEngine extends WasmEngine {
   /** What the keys are, by their number in FORMAT.md. */
   readonly #keys: number;
@@ -209,7 +209,7 @@ class ForeignEngine extends WasmEngine {
     const answers: number[] = [];
     for (let start = 0; start < bytes.length; ) {
       const end = bytes.indexOf(LF, start);
-      // A copy, because browsers decode no bytes that are shared or may shrink.
+      // A copy, because browsers don't decode bytes that are shared or may shrink.
       const line = decoder.decode(bytes.slice(start, end < 0 ? undefined : end)).replace(/\r$/, "");
       answers.push(line !== "" && this.has(numberIn(line, this.#keys)) ? 1 : 0);
       start = end < 0 ? bytes.length : end + 1;
@@ -220,7 +220,7 @@ class ForeignEngine extends WasmEngine {
 
 const LF = 10;
 
-/** What answers for a raw filter. */
+/** The engine of a raw filter. */
 function engineFor(raw: RawFilter): WasmEngine {
   const keys = call(() => raw.foreignKeys);
   return keys === undefined ? new WasmEngine(raw) : new ForeignEngine(raw, keys);
@@ -251,14 +251,17 @@ export function holdAs(raw: RawFilter, wanted: FilterClass): Filter<AnyKey> {
   throw new FilterError("wrong_kind", `the blob holds a filter of kind ${kind}`);
 }
 
-/** Throws for what plain JavaScript asks. */
+/** Throws for a filter in plain JavaScript. */
 function wasmOf(engine: Engine): WasmEngine {
   if (engine instanceof WasmEngine) return engine;
-  const hint = "as those of feeds are; decode what its toBytes() gives";
-  throw new FilterError("incompatible", `this filter is asked in plain JavaScript, ${hint}`);
+  const hint = "as those of feeds do; decode its toBytes()";
+  throw new FilterError("incompatible", `this filter runs in plain JavaScript, ${hint}`);
 }
 
-/** What WebAssembly holds of a filter. Throws `freed` for one that was freed, and `incompatible` if it isn't there. */
+/**
+ * What WebAssembly holds of a filter. Throws `freed` if it was freed, and `incompatible` if it runs in plain
+ * JavaScript.
+ */
 export function rawOf(filter: Filter<never>): RawFilter {
   return wasmOf(engineOf(filter)).raw;
 }

@@ -9,14 +9,14 @@ import { receive, type Source } from "../filter/receive.js";
 import { call, release } from "./call.js";
 import { hold } from "./engine.js";
 
-/** Those of {@link decode} and {@link load} without a format. */
+/** Allowed here only as undefined: the functions with a format come first. */
 const own = { format: 1 } as const;
 
 /** Reads one of our own blobs. The bytes are copied. */
 export function decodeRaw(bytes: Uint8Array | ArrayBuffer, options: unknown): RawFilter {
-  // A callback of `map` gets an index in their place.
+  // As a callback of `map`, `decode` gets an index instead.
   if (typeof options !== "number") known(options, "decode", decoding, own);
-  // Those of `decode` come here without one.
+  // The function `decode` has dealt with a format already, but the classes' `decode` hasn't.
   if (attempt("options must be an object", () => Object(options).format) !== undefined)
     throw invalidParameter("format goes with filters of other software");
   const secret = secretIn(options);
@@ -35,7 +35,7 @@ export async function loadOwn(source: Source, options: LoadOptions): Promise<Fil
   );
 }
 
-/** What takes the bytes of a filter in WebAssembly. */
+/** Takes the bytes of a filter in WebAssembly. */
 export type RawReceiver = Pick<Incoming, "push" | "expectedLength" | "toBytes" | "decode" | "free">;
 
 /** Loads a filter into a receiver, and frees that. */

@@ -87,11 +87,11 @@ function putCharacters(key: string, room: Uint8Array, at: number): boolean {
 }
 
 /**
- * Keys on their way into WebAssembly, many at a time. `cross` is called with the keys whose lengths and bytes are in
- * the scratch, which are all strings or all bytes, and with the number of these bytes.
+ * Keys on their way into WebAssembly, many at once. `cross` is called with the keys whose lengths and bytes are in the
+ * scratch, which are all strings or all bytes, and with the number of these bytes.
  */
 export class Batch {
-  /** Strings that wait for more. */
+  /** Strings that wait to be sent together. */
   #keys: string[] = [];
   #units = 0;
 
@@ -122,7 +122,7 @@ export class Batch {
     // Only ASCII has as many bytes as UTF-16 units.
     if (length === text.length) this.#send(keys, length, (i) => keys[i]!.length);
     else {
-      // Again, one by one: only so is it known where each key ends. The scratch has room for them.
+      // Again, one by one, to learn where each key ends. The scratch has room for them.
       let end = start;
       const lengths = keys.map((key) => {
         const length = put(key, end);

@@ -1,4 +1,4 @@
-/** The JavaScript API: what each name does, and what misuse comes to. */
+/** The JavaScript API: what each name does, and what misuse leads to. */
 import assert from "node:assert/strict";
 import { createReadStream, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ test("the first example of the README", () => {
   assert.equal(received.has("good.example"), false);
 });
 
-test("add tells what was new", () => {
+test("add tells what is new", () => {
   const filter = BloomFilter.withCapacity(1000, 0.001);
   assert.equal(filter.add("a"), true);
   assert.equal(filter.add("a"), false);
@@ -96,7 +96,7 @@ test("unusual keys are legal", () => {
   assert.ok(BloomFilter.from([Buffer.from("buffer")]).has("buffer"));
 });
 
-test("a buffer that an iterator fills anew for each key", () => {
+test("a buffer that an iterator refills for each key", () => {
   function* keys() {
     const buffer = new Uint8Array(1);
     for (let i = 0; i < 200; i++) {
@@ -108,7 +108,7 @@ test("a buffer that an iterator fills anew for each key", () => {
   for (let i = 0; i < 200; i++) assert.ok(filter.has(new Uint8Array([i])), `${i}`);
 });
 
-// `KEYS` asks for more keys at once, and lets the memory grow by more.
+// `KEYS` is the number of keys in a call. With more, the memory grows further.
 test("keys that are bytes, while the memory grows", async () => {
   const count = Number(process.env.KEYS ?? 60_000);
   const bytes = RibbonFilter.from(["a", ""]).toBytes();
@@ -130,7 +130,7 @@ test("keys that are bytes, while the memory grows", async () => {
   assert.equal(filter.addMany(many), 0);
 });
 
-test("bytes whose buffer was transferred are no key, and no empty list", () => {
+test("bytes whose buffer was transferred are neither a key nor an empty list", () => {
   const gone = encode("a\nb");
   structuredClone(gone.buffer, { transfer: [gone.buffer] });
   const filter = BloomFilter.from(["", "a"]);
@@ -203,7 +203,7 @@ test("locations are the bits that are set", () => {
   );
 });
 
-test("the first error is the one that is told, whatever ending a stream comes to", async () => {
+test("the first error is the one reported, however the cleanup of a stream ends", async () => {
   const first = new Error("the first");
   const second = () => {
     throw new Error("the second");
@@ -230,7 +230,7 @@ test("the first error is the one that is told, whatever ending a stream comes to
   }
 });
 
-test("locations are those of the key that the profile makes of what is given", () => {
+test("locations are those of the key that the profile makes of its argument", () => {
   for (const [profile, given, key] of [
     ["url", "http://EVIL.example/a?b", "evil.example/a?b"],
     ["url", "||evil.example^", "evil.example/"],
@@ -247,9 +247,9 @@ test("locations are those of the key that the profile makes of what is given", (
   fails("invalid_key", () => BloomFilter.from([], { profile: "url" }).locations("mailto:a@b.c"));
 });
 
-test("a rate that is too low is told as the caller may give it", () => {
-  // The least that works, and a little less, by kind and profile.
-  // A key of a URL gets a tenth, but in a ribbon filter a twelfth or more, by the shapes that the list has.
+test("the error for a too low rate names the lowest rate that the caller may pass", () => {
+  // The least that works, and a little less, by kind and profile. A key of a URL gets a tenth of the rate or, in a
+  // ribbon filter, a twelfth or more, depending on the list's shapes.
   for (const [made, least, share] of [
     [RibbonFilter, 2 ** -32, 12],
     [CuckooFilter, 2 ** -29, 10],
@@ -265,7 +265,7 @@ test("a rate that is too low is told as the caller may give it", () => {
         () => made.from([], { profile, fpr: fpr * 0.999 }),
         ({ code, message }) => {
           assert.equal(code, "invalid_parameter");
-          // The number that the message has for this profile is one that works.
+          // The rate in the message works for this profile.
           const numbers = message.match(/\d\.\d+e-\d+/g).map(Number);
           const said = profile === "url" ? numbers.at(-1) : numbers[0];
           assert.ok(said >= fpr && said < fpr * 1.01, `${profile}: ${message}`);
@@ -301,7 +301,7 @@ test("the formulas", () => {
   assert.equal(filter.info().bits, 9_585_059);
 });
 
-test("a line of a text that is too long is skipped, and never held", async () => {
+test("a line that is too long is skipped, and never held in memory", async () => {
   const expected = BloomFilter.from(["first", "last"]);
   const skipped = [];
   const onSkip = (skip) => skipped.push(skip);
@@ -319,7 +319,7 @@ test("a line of a text that is too long is skipped, and never held", async () =>
     ["too_long"],
   );
   assert.ok(skipped[0].key.length < 2 ** 20 + 100);
-  // To the byte, with all that may be around it.
+  // To the byte, with everything that may be around it.
   const text = (...parts) => encode(parts.join(""));
   const key = "x".repeat(2 ** 20);
   const both = BloomFilter.from([key, "last"]);
@@ -335,7 +335,7 @@ test("a line of a text that is too long is skipped, and never held", async () =>
       assert.ok((await BloomFilter.fromStream(ReadableStream.from(chunks))).equals(both));
     }
   }
-  // Where nothing may be skipped, it is refused whole; and a key that comes as a key may be as long as it likes.
+  // Where nothing may be skipped, the whole text is refused. A key that isn't a line may have any length.
   const filter = BloomFilter.from(["first", "last"]);
   assert.throws(() => filter.addLines(text("new\n", key, "x\n")), { code: "invalid_key" });
   assert.ok(filter.equals(expected));
@@ -466,7 +466,7 @@ test("misuse throws a FilterError with its code, and the next call works", () =>
   assert.ok(filter.has("a") && BloomFilter.decode(before).has("a") && BloomFilter.decode(before.buffer).has("a"));
 });
 
-test("a freed filter can't be changed, and another that takes its place can", () => {
+test("a freed filter can't be changed, but another that takes its place can", () => {
   const [filter, other] = [BloomFilter.from(["a"]), BloomFilter.from(["b"])];
   filter.free();
   const third = BloomFilter.from(["c"]); // takes the freed one's place
@@ -510,7 +510,7 @@ test("a Proxy or a copy of a filter isn't changed; a frozen filter can be", () =
   fails("freed", () => filter.add("a"));
 });
 
-test("what only looks like a Date, and options that change while they are read", () => {
+test("an object that only looks like a Date, and options that change while they are read", () => {
   class Late extends Date {
     getTime() {
       throw new Error("mine");
@@ -554,7 +554,7 @@ test("what only looks like a Date, and options that change while they are read",
   assert.ok(filter.has("a"));
 });
 
-test("lines of a stream whose source fills one Buffer anew for each chunk", async () => {
+test("lines of a stream whose source refills one Buffer for each chunk", async () => {
   const lines = Array.from({ length: 5000 }, (_, i) => `line ${i}`);
   const text = Buffer.from(lines.join("\n"));
   const buffer = Buffer.alloc(1000);
@@ -572,7 +572,7 @@ test("lines of a stream whose source fills one Buffer anew for each chunk", asyn
   assert.ok(lines.every((line) => filter.has(line)));
 });
 
-test("an abort is heard while keys hang, and after the last of them", async () => {
+test("an abort takes effect while keys hang, and after the last of them", async () => {
   const reason = new Error("enough");
   const stop = new AbortController();
   let returned = false;

@@ -1,6 +1,6 @@
 /**
  * "bloom-wasm/reader" answers as WebAssembly does: random questions to filters of every kind, rate and size, URLs and
- * passwords, and damaged blobs. `CASES=1000000` asks as often; `SEED` makes others.
+ * passwords, and damaged blobs. `CASES=1000000` sets the number of cases; `SEED` makes others.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const one = (list) => list[below(list.length)];
 const shown = (text) => JSON.stringify(text.length > 300 ? `${text.slice(0, 300)}...` : text);
 
 const files = new Map();
-/** A golden file, which is read once. */
+/** A golden file, read only once. */
 function file(name) {
   if (!files.has(name)) files.set(name, golden(`${name}.bloom`));
   return files.get(name);
@@ -181,7 +181,7 @@ function mutated() {
   return text;
 }
 
-/** What each character stands in. */
+/** The hosts that each character is put into. */
 const HOSTS = [
   (char) => `http://x${char}y.com/`,
   (char) => `http://${char}.example.com/a`,
@@ -193,7 +193,7 @@ const HOSTS = [
 function* urlsOf() {
   for (const { input } of vectors) yield input;
   for (let i = 0; i < CASES / 2; i++) yield mutated();
-  // Every code point comes in some host, and in each of them if there are enough cases.
+  // Every code point appears in some host, and in each of them if there are enough cases.
   const step = Math.max(1, Math.floor((0x110000 * HOSTS.length) / (CASES / 2)));
   for (let i = below(step); i < 0x110000 * HOSTS.length; i += step)
     yield HOSTS[i % HOSTS.length](String.fromCodePoint(Math.floor(i / HOSTS.length)));
@@ -236,7 +236,7 @@ test("lists: WebAssembly takes a URL by the canonical form that JavaScript reads
   const keys = new BloomFilter(bits, hashes);
   let [count, refused] = [0, 0];
   for (const url of urlsOf()) {
-    // Others may be what else a list has beside URLs.
+    // Other texts may be entries of a list that aren't URLs.
     if (!/^https?:\/\/[^\t\r\n #*]*$/i.test(url)) continue;
     count++;
     const code = outcome(() => {
@@ -296,7 +296,7 @@ test("damaged blobs: never accepted by one alone", () => {
     const codes = [reader, full].map(({ decode }) => outcome(() => filters.push(decode(bytes, options))));
     if (filters.length < 2) {
       requireAlike(...codes, `${name}: ${Buffer.from(bytes.subarray(0, 120)).toString("hex")}`);
-      // Filters of other software are WebAssembly's alone.
+      // Only WebAssembly reads filters of other software.
       if (codes[0] !== codes[1] && codes[0] === "unsupported_kind") assert.equal(bytes[5], 6);
       continue;
     }
@@ -310,6 +310,6 @@ test("damaged blobs: never accepted by one alone", () => {
     assert.equal(mine.info().id, theirs.info().id);
     theirs.free();
   }
-  console.log(`engines: ${accepted} of ${CASES} damaged blobs are blobs all the same`);
+  console.log(`engines: ${accepted} of ${CASES} damaged blobs are still valid`);
   assert.ok(accepted > CASES / 100);
 });

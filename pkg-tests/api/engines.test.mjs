@@ -1,6 +1,6 @@
 /**
- * What filters answer, in WebAssembly ("bloom-wasm") and in plain JavaScript ("bloom-wasm/reader"): answers, errors and
- * descriptions are the same. `api/engines.long.test.mjs` compares the two on many more questions.
+ * Filters in WebAssembly ("bloom-wasm") and in plain JavaScript ("bloom-wasm/reader"): answers, errors and descriptions
+ * are the same. `api/engines.long.test.mjs` compares the two on many more questions.
  */
 import assert from "node:assert/strict";
 import { cpSync } from "node:fs";
@@ -18,10 +18,10 @@ const { BloomFilter, CountingBloomFilter, RibbonFilter } = full;
 
 const encode = (text) => new TextEncoder().encode(text);
 
-/** A filter of these keys, as an import reads it. */
+/** A filter of these keys, as read by an import. */
 const filterOf = ({ decode }, keys, options = { fpr: 1e-9 }) => decode(RibbonFilter.from(keys, options).toBytes());
 
-test("all of the reader is in both: the classes, and what is the same in both", () => {
+test("both entries have all of the reader, with the same classes and functions", () => {
   for (const [name, value] of Object.entries(reader)) {
     if (["decode", "load"].includes(name)) assert.notEqual(full[name], value);
     else assert.equal(full[name], value, name);
@@ -31,7 +31,7 @@ test("all of the reader is in both: the classes, and what is the same in both", 
     assert.ok(!(method in reader.decode(file("counting4.bloom"))), method);
 });
 
-/** What the golden files are made of, as their README says. */
+/** The keys of the golden files, as their README says. */
 function goldenKey(name, i) {
   if (!name.includes("slots")) return `key-${i}`;
   const labels = Math.floor(i / 6) % 5;
@@ -61,7 +61,7 @@ test("the golden files: the same answers, descriptions and bytes", () => {
     count++;
     const { profile, sha1 } = inWasm.info();
     if (sha1 || (profile === "url" && !name.includes("slots"))) {
-      // Its keys are none of URLs, or no hashes, so only Rust can still be asked for them: tests/suite/golden.rs.
+      // Its keys can't be keys of URLs, or aren't hashes, so only Rust can look them up: tests/suite/golden.rs.
       const asks = sha1 ? /hasPassword/ : /hasUrl/;
       for (const filter of filters) fails("invalid_key", () => filter.has(goldenKey(name, from)), asks);
       continue;
@@ -169,7 +169,7 @@ test("errors, in the same words", () => {
 });
 
 test("strings of every length and alphabet are the bytes that TextEncoder makes of them, alone and in batches", async () => {
-  // What pages get, in a copy of its own: it writes longer strings into WebAssembly by itself.
+  // The entry for pages, in its own copy: it has a higher limit for strings that a loop writes into WebAssembly.
   const copy = join(folder, "for-pages");
   cpSync(join(folder, "node_modules/bloom-wasm"), copy, { recursive: true });
   const page = await import(pathToFileURL(join(copy, "dist/bloom.inline.js")).href);
@@ -179,7 +179,7 @@ test("strings of every length and alphabet are the bytes that TextEncoder makes 
   const keys = lengths.flatMap((length) =>
     alphabets.flatMap((letter) => [letter.repeat(length), "a".repeat(length) + letter]),
   );
-  // Halves of a pair must not come together between two keys, nor two keys become one.
+  // Halves of a surrogate pair must not join across two keys, nor two keys become one.
   keys.push("x\ud83d", "\ude00x", "ab", "a", "b");
   const bytes = keys.map(encode);
   const strangers = keys.map((key) => `${key}!`);
@@ -226,7 +226,7 @@ testEach("lines around the border of a chunk", (engine) => {
   assert.deepEqual([...filter.hasLines(encode("\n".repeat(200_000)))], new Array(200_000).fill(0));
 });
 
-testEach("a byte order mark is no part of the first line, wherever a text is read", async (engine) => {
+testEach("a byte order mark isn't part of the first line, wherever a text is read", async (engine) => {
   const marked = encode("\ufeffa\r\n\ufeffb\n");
   const made = BloomFilter.withCapacity(10, 1e-9);
   assert.equal(made.addLines(marked), 2);
@@ -242,13 +242,13 @@ testEach("a byte order mark is no part of the first line, wherever a text is rea
   }
 });
 
-testEach("an empty line is no key, even where the empty key is a member", (engine) => {
+testEach("an empty line isn't a key, even if the empty key is a member", (engine) => {
   const filter = filterOf(engine, [""]);
   assert.ok(filter.has(""));
   assert.deepEqual([...filter.hasLines(encode("\n\r\n\n"))], [0, 0, 0]);
 });
 
-testEach("a view of bytes is the part that it shows, and a long key counts to its last byte", (engine) => {
+testEach("a view of bytes counts only as its own part, and a long key to its last byte", (engine) => {
   const bytes = encode("before|evil.example|after");
   const filter = filterOf(engine, [bytes.subarray(7, 19)]);
   assert.deepEqual(
@@ -264,11 +264,11 @@ testEach("a view of bytes is the part that it shows, and a long key counts to it
   }
 });
 
-testEach("a key of half a billion characters beside another", (engine) => {
+testEach("a key of 2^27 characters between others", (engine) => {
   assert.deepEqual([...filterOf(engine, ["a"]).hasMany(["a", "x".repeat(2 ** 27), "a"])], [1, 0, 1]);
 });
 
-testEach("bytes whose buffer was transferred or has shrunk are no key, and no empty list", (engine) => {
+testEach("bytes whose buffer was transferred or has shrunk are neither a key nor an empty list", (engine) => {
   const filter = filterOf(engine, ["", "a"]);
   const gone = encode("a\nb");
   structuredClone(gone.buffer, { transfer: [gone.buffer] });
@@ -284,7 +284,7 @@ testEach("bytes whose buffer was transferred or has shrunk are no key, and no em
   assert.ok(filter.has(new Uint8Array(0)));
 });
 
-testEach("what only looks like a Uint8Array or a URL", (engine) => {
+testEach("objects that only look like a Uint8Array or a URL", (engine) => {
   class Bytes extends Uint8Array {
     get length() {
       return 2 ** 20;
@@ -304,7 +304,7 @@ testEach("what only looks like a Uint8Array or a URL", (engine) => {
   assert.ok(filter.has("a") && urls.hasUrl("evil.example") && urls.hasUrl(new URL("http://evil.example")));
 });
 
-/** Every question, and what else a filter can do. */
+/** Every question, and everything else that a filter can do. */
 const USES = {
   has: ["a"],
   hasAny: [[]],
@@ -325,7 +325,7 @@ const USES = {
 };
 const GETTERS = ["kind", "estimatedFpr", "estimatedCount"];
 
-testEach("a freed filter says so, and only that one", ({ decode, Filter }) => {
+testEach("a freed filter throws freed, and only that one", ({ decode, Filter }) => {
   const bytes = file("bloom.bloom");
   const [filter, other, kept] = [decode(bytes), decode(bytes), decode(bytes)];
   const clone = filter.clone();
@@ -337,7 +337,7 @@ testEach("a freed filter says so, and only that one", ({ decode, Filter }) => {
   fails("freed", () => JSON.stringify(filter));
   fails("freed", () => kept.equals(filter));
   assert.ok(clone.has("key-1") && clone.equals(kept) && another.has("key-1"));
-  // A key that frees its filter while it is read.
+  // A key that frees its filter while it is being read.
   const keys = (function* () {
     yield "a";
     other.free();
@@ -359,7 +359,7 @@ testEach("a freed filter says so, and only that one", ({ decode, Filter }) => {
   fails("invalid_parameter", () => new Filter({}), /load or decode/);
 });
 
-testEach("a copy, a Proxy and what is no filter say so, and never answer", ({ decode, Filter }) => {
+testEach("a copy, a Proxy and objects that aren't filters throw, and never answer", ({ decode, Filter }) => {
   const filter = decode(file("bloom.bloom"));
   const copies = [
     new Proxy(filter, {}),
@@ -375,7 +375,7 @@ testEach("a copy, a Proxy and what is no filter say so, and never answer", ({ de
   }
   for (const copy of copies.slice(0, 3)) fails("invalid_parameter", () => filter.equals(copy));
   for (const copy of copies.slice(3)) assert.equal(filter.equals(copy), false);
-  fails("invalid_parameter", () => ["a"].map(filter.has), /no filter; call it as filter\.has\(key\)/);
+  fails("invalid_parameter", () => ["a"].map(filter.has), /not a filter; call it as filter\.has\(key\)/);
   for (const method of ["has", "hasUrl", "free", "info"]) fails("invalid_parameter", () => (0, filter[method])("a"));
   assert.throws(() => structuredClone(filter).has("a"), TypeError); // a plain object
   assert.equal(Object.prototype.toString.call(filter), "[object Filter]");
@@ -424,7 +424,7 @@ testEach("info describes the blob", ({ decode }) => {
   assert.equal(decode(new BloomFilter(8, 1).toBytes()).info().name, null);
 });
 
-testEach("equals: kind, parameters and contents count, and the name and the time don't", ({ decode }) => {
+testEach("equals: kind, parameters and contents count, but not the name and the time", ({ decode }) => {
   const make = (kind, keys, options) => decode(kind.from(keys, { fpr: 0.01, ...options }).toBytes());
   const secret = SECRET;
   const filter = make(RibbonFilter, ["a", "b"]);
@@ -480,7 +480,7 @@ testEach("a delta makes the filter that was published, and leaves its parent as 
   fails("wrong_base", () => decode(file("bloom.bloom")).apply(delta));
 });
 
-// `LENGTH` says how long, in characters. That the time is linear is shown by reader-linear.long.test.mjs.
+// `LENGTH` is the number of characters. reader-linear.long.test.mjs shows that the time is linear.
 test("long URLs take no stack, and are read alike", () => {
   const length = Number(process.env.LENGTH ?? 100_000);
   const filters = Object.values(engines).map(({ decode }) => decode(allUrls()));

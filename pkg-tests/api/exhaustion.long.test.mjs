@@ -1,4 +1,4 @@
-/** What runs out: WebAssembly's memory in every function that allocates, and JavaScript's stack at every depth. */
+/** Exhaustion: of WebAssembly's memory in every function that allocates, and of JavaScript's stack at every depth. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ const run = (source) =>
 
 const golden = (name) => readFileSync(new URL(`../../tests/golden/${name}`, import.meta.url), "base64");
 
-/** Calls that allocate, each with what it must come to when there is enough of everything. */
+/** Calls that allocate, each with its result when there is enough of everything. */
 const CALLS = `
   const encode = (text) => new TextEncoder().encode(text);
   const keys = Array.from({ length: 2000 }, (_, i) => "key " + i);
@@ -127,7 +127,7 @@ test("memory that runs out, in every function that allocates, is too_large, and 
       }
     }
     all();
-    // And then a little more each time, so that it runs out later and later in each call.
+    // Then a little more each time, so that each call gets further before it runs out.
     for (let i = 0; kept.length > 0 && met.size > 0; i++) {
       for (let freed = 0; freed <= i / 4; freed++) kept.pop()?.free();
       all();
@@ -164,8 +164,8 @@ test("memory that runs out, in every function that allocates, is too_large, and 
 });
 
 /**
- * In a worker of its own, calls something ever deeper in the stack, by `step` frames at a time, until it fails; says
- * whether the stack ran out in WebAssembly, how the call failed, and what all calls come to then.
+ * In its own worker, calls something ever deeper in the stack, by `step` frames at a time, until it fails. Reports
+ * whether the stack ran out in WebAssembly, how the call failed, and the results of all calls after that.
  */
 async function untilTheStackEnds(call, step) {
   const source = `
@@ -187,7 +187,7 @@ async function untilTheStackEnds(call, step) {
     let first;
     do first = attempt(() => descend((depth += ${step}), call));
     while (first === "right");
-    // The topmost frame says whose the stack was that ran out.
+    // The topmost frame tells where the stack ran out.
     const { cause } = thrown;
     const inside = cause instanceof RangeError && /^ *at .*wasm-function/.test(cause.stack.split("\\n")[1]);
     const then = Object.values(calls).map((run) => attempt(run));
@@ -207,10 +207,10 @@ test("JavaScript's stack that runs out in a call, at every depth: no wrong answe
 }, async () => {
   const met = {};
   for (const call of ["has", "hasUrl", "hasPassword", "decode", "fromUrls", "info"]) {
-    // By steps of so many frames the first that is too deep is another each time.
+    // With different steps, the first depth that is too much differs each time.
     for (let step = 20; step < 60; step++) {
       const [inside, first, ...then] = await untilTheStackEnds(call, step);
-      // In JavaScript it is the engine's own error, and nothing has happened; or no handler could run.
+      // In JavaScript it is the engine's own error and nothing has happened, or no handler could run.
       assert.ok(["RangeError", "wasm_load"].includes(first), `${call}: ${first}`);
       assert.ok(
         then.length === 1 && (then[0] === "wasm_load" || (then[0] === "right" && first !== "wasm_load")),

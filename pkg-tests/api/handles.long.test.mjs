@@ -4,9 +4,7 @@ import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { CATCH_MEMORY, folder, installed } from "../helpers/installed.mjs";
 
-/**
- * What a script prints in a process of its own, where `gc` collects garbage, and `collect` waits for finalizers too.
- */
+/** The output of a script in its own process, where `gc` collects garbage, and `collect` waits for finalizers too. */
 function run(source) {
   const script = `
     ${CATCH_MEMORY}
@@ -29,7 +27,7 @@ function run(source) {
   return stdout.trim();
 }
 
-test("a random life of many filters: each answers as its model does, however others were freed", {
+test("many filters with random operations: each answers as its model does, however others were freed", {
   timeout: 600_000,
 }, () => {
   const steps = Number(process.env.STEPS ?? 30_000);
@@ -65,9 +63,9 @@ test("a random life of many filters: each answers as its model does, however oth
       check(false, code + " was wanted, and nothing was thrown");
     };
     const copyOf = (filter) => Object.assign(Object.create(Object.getPrototypeOf(filter)), filter);
-    // As a deep copy makes it that knows nothing of private fields.
+    // As a deep copy that doesn't know private fields makes it.
     const deepCopyOf = (filter) => Object.create(Object.getPrototypeOf(filter), Object.getOwnPropertyDescriptors(filter));
-    // As MobX has it: every object that is reached through it is another Proxy.
+    // As in MobX: every object that is reached through it is another Proxy.
     const observed = (object) => new Proxy(object, { get: (target, name, receiver) => Reflect.get(target, name, receiver) });
     const impostors = [(filter) => new Proxy(filter, {}), observed, copyOf, deepCopyOf, (filter) => Object.create(filter)];
     const endings = {
@@ -153,7 +151,7 @@ test("many filters at once, asked, freed and collected; the memory is used again
     ask(filters);
     const size = memory.buffer.byteLength;
     const bytes = filters[count - 1].toBytes();
-    // Every other one from the end, then the rest by the collector.
+    // Frees every other one from the end; the garbage collector frees the rest.
     for (let i = count - 1; i >= 0; i -= 2) filters[i].free();
     for (let i = count - 2; i >= 0; i -= 2) check(filters[i].has("key " + i), "a key is lost");
     filters = undefined;
@@ -223,7 +221,7 @@ test("a long key takes its own size of memory, and gives it back to the next fil
   assert.ok(Number(out) > 0.9 && Number(out) < 1.2, `${out} times its size`);
 });
 
-test("a long key of which nobody was asked leaves nothing to be done", async () => {
+test("a long key that was put but not looked up leaves nothing behind", async () => {
   const { BloomFilter, FilterError } = await installed();
   const long = "b".repeat(7 << 20);
   const filter = BloomFilter.from([long]);

@@ -1,4 +1,4 @@
-/** Hostile bytes through decode and load: each gives a FilterError, and none a trap. */
+/** Hostile bytes through decode and load: each gives a FilterError, never a trap. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -50,7 +50,7 @@ test("every truncation, every changed byte", () => {
   }
 });
 
-testEach("each code has its bytes", (engine) => {
+testEach("bytes for each code", (engine) => {
   const code = (bytes) => decodedBy(engine, bytes);
   assert.equal(code(new Uint8Array(0)), "truncated");
   assert.equal(code(changed(0, 0)), "not_a_filter");
@@ -63,7 +63,7 @@ testEach("each code has its bytes", (engine) => {
   assert.equal(code(new Uint8Array([...blob, 0])), "trailing_bytes");
 });
 
-testEach("a blob that crosses in several pieces: every fault is found in each of them", (engine) => {
+testEach("a blob that arrives in several pieces: every fault is found in each of them", (engine) => {
   const code = (bytes) => decodedBy(engine, bytes);
   const whole = BloomFilter.from(Array.from({ length: 200_000 }, (_, i) => `key ${i}`)).toBytes();
   assert.ok(whole.length > 3 * 65536);
@@ -88,7 +88,7 @@ test("ten megabytes of noise", () => {
   assert.notEqual(decoded(noise), "ok");
 });
 
-// `FAILURES` says how many, in a process of their own.
+// `FAILURES` is their number. They run in their own process.
 test("thousands of failures leave nothing behind in WebAssembly's memory", () => {
   const script = `
     ${CATCH_MEMORY}
@@ -169,7 +169,7 @@ test("mutations of each kind and of layers, half of them sealed, in both imports
   assert.ok(made.slice(0, -1).every((filter) => filter.hasAll(keys)));
 });
 
-test("numbers that JavaScript doesn't hold exactly are told as the nearest that it does", () => {
+test("numbers that JavaScript can't hold exactly are reported as the nearest one that it can", () => {
   const bytes = BloomFilter.from(["a"], { createdAt: 1 }).toBytes();
   const at = 22; // after the bits and the hashes
   for (const time of [2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 64n - 1n]) {
@@ -264,8 +264,8 @@ testEach("load refuses the same bytes, streamed or not", async ({ load }) => {
 
 const inBase64 = (name) => Buffer.from(golden(`${name}.bloom`)).toString("base64");
 
-// An import that threw left a slot of the table of references behind, and a table has ten million at most. It grows by
-// 128 slots, so a slot lost in each of `ROUNDS` shows.
+// An import that throws could leak a slot of the table of references, which has ten million at most. The table grows by
+// 128 slots, so a slot leaked in each of `ROUNDS` shows.
 test("questions, refused or not, leave nothing in the table of references", () => {
   const script = join(folder, "references.mjs");
   writeFileSync(

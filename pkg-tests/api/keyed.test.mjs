@@ -61,17 +61,17 @@ for (const [name, make] of Object.entries(makers)) {
       await fails("secret_required", () => decode(bytes));
       await fails("wrong_secret", () => decode(bytes, { secret: other }));
     }
-    // Another seed each time, and the same bytes for the same.
+    // A different seed each time, and the same bytes for the same seed.
     assert.notEqual(filter.info().seed, (await make({ secret })).info().seed);
     assert.deepEqual((await make({ secret, seed: 7n })).toBytes(), (await make({ secret, seed: 7n })).toBytes());
-    // An ordinary one is as it always was.
+    // An ordinary filter is as it always was.
     const plain = await make({});
     assert.ok(plain.toBytes()[4] === 1 && !plain.info().keyed && plain.info().seed === "0");
     await fails("wrong_secret", () => decode(plain.toBytes(), { secret }));
   });
 }
 
-test("a secret that is none", async () => {
+test("values that aren't a secret", async () => {
   const bytes = RibbonFilter.from(keys, { secret }).toBytes();
   const { proxy, revoke } = Proxy.revocable(secret, {});
   revoke();
@@ -90,9 +90,9 @@ test("a secret that is none", async () => {
       await fails("invalid_parameter", run);
     }
   }
-  // An environment that lacks the secret builds nothing that everybody can ask.
+  // If the environment lacks the secret, no unkeyed filter is built.
   for (const make of Object.values(makers)) await fails("invalid_parameter", () => make({ secret: undefined }));
-  // What calls it with more arguments than it asked for.
+  // As a callback that gets more arguments than it asked for.
   assert.ok([RibbonFilter.from(keys).toBytes()].map(decode)[0].has("key-1"));
 });
 
@@ -103,7 +103,7 @@ test("a secret is copied, and may be a Buffer", async () => {
   assert.ok((await loading).has("key-1"));
 });
 
-test("a class decodes with a secret; other software knows none", async () => {
+test("a class decodes with a secret; other software has none", async () => {
   const bytes = RibbonFilter.from(keys, { secret }).toBytes();
   assert.ok(RibbonFilter.decode(bytes, { secret }) instanceof RibbonFilter);
   await fails("wrong_kind", () => full.BloomFilter.decode(bytes, { secret }));
@@ -164,12 +164,12 @@ test("a keyed feed", async () => {
   assert.deepEqual(site.asked(), ["feed.json", "feed.json"], "before any file");
   const feed = await open({ secret });
   assert.ok(feed.filter.has("key-1") && feed.filter.info().keyed);
-  // Under another secret it goes on with what it has.
+  // Under another secret it keeps what it has.
   publisher.base(RibbonFilter.from(["new"], { secret: other }));
   await fails("wrong_secret", () => feed.update());
   assert.ok(feed.filter.has("key-1"));
   feed.close();
-  // From the cache; and with a cached generation of the old secret, a client of the new one begins anew.
+  // From the cache. With a cached generation of the old secret, a client with the new one starts over.
   const offline = await open({ secret, fetch: () => Promise.reject(new TypeError("offline")) });
   assert.ok(offline.filter.has("key-1"));
   offline.close();

@@ -41,7 +41,7 @@ test("every kind from keys, from a stream, and from its blob", async () => {
       assert.ok(read instanceof made && read.equals(filter) && made.decode(filter.toBytes()).equals(read));
       assert.ok(read.clone().equals(filter));
       if (count === 3000) {
-        // 4 sigma of the target, and of what the filter says of itself.
+        // Within 4 sigma of the target, and of the filter's own estimate.
         const rate = hits(filter, 100_000) / 100_000;
         assert.ok(rate < 0.01 + 4 * Math.sqrt(0.01 / 100_000), `${kind}: ${rate}`);
         assert.ok(Math.abs(rate - filter.estimatedFpr) < 4 * Math.sqrt(0.01 / 100_000), `${kind}: ${rate}`);
@@ -128,7 +128,7 @@ test("a scalable filter grows a thousandfold below its rate", () => {
   assert.ok(filter.equals(new ScalableBloomFilter({ initialCapacity: 100, fpr: 0.01 })));
 });
 
-test("a scalable filter that can't grow on is unchanged", () => {
+test("a scalable filter that can't grow any more is unchanged", () => {
   const filter = new ScalableBloomFilter({ initialCapacity: 1, growth: 16, tightening: 1e-12, fpr: 1e-3 });
   filter.addMany(["a"]);
   const before = filter.toBytes();
@@ -137,7 +137,7 @@ test("a scalable filter that can't grow on is unchanged", () => {
   assert.ok(filter.has("a"));
 });
 
-test("a cuckoo filter gets full, says so, and is unchanged", () => {
+test("a cuckoo filter that is full says so, and is unchanged", () => {
   const filter = CuckooFilter.withCapacity(1000, 0.001);
   filter.addMany(keys(1000));
   const added = keys(1000);
@@ -186,7 +186,7 @@ test("addMany and addLines that fail change no byte, however many batches there 
     const before = filter.toBytes();
     fails(code, () => add(filter));
     assert.deepEqual(filter.toBytes(), before);
-    // As the next delta is made for it.
+    // As needed for the next delta.
     assert.equal(filter.info().id, decode(before).info().id);
     assert.ok(filter.addMany(keys(1000, 2e6)) > 900 && filter.hasAll(keys(1000, 2e6)) && filter.hasAll(keys(15_000)));
   }
@@ -240,7 +240,7 @@ test("golden files of every kind, of which those with layers can't be changed", 
   assert.deepEqual(layered, new Set(["bloom", "counting", "ribbon"]));
 });
 
-test("a class of one's own decodes to itself", () => {
+test("a user's subclass decodes to itself", () => {
   class Mine extends BloomFilter {
     hello() {
       return this.has("a");
@@ -253,7 +253,7 @@ test("a class of one's own decodes to itself", () => {
   fails("wrong_kind", () => Mine.decode(RibbonFilter.from(["a"]).toBytes()));
 });
 
-test("a filter of URLs, or of passwords, counts what was added as it was added", () => {
+test("a filter of URLs, or of passwords, counts keys as they were added", () => {
   const urls = CountingBloomFilter.from(["http://EVIL.example/"], { profile: "url" });
   urls.add("||evil.example^");
   assert.deepEqual(

@@ -30,7 +30,7 @@ const blob = BloomFilter.from(
   { name: "served" },
 ).toBytes();
 
-/** That a filter is the one which is served. */
+/** Asserts that a filter is the one that is served. */
 const isServed = (filter) => Buffer.compare(filter.toBytes(), blob) === 0 && filter.has("key 1");
 
 const server = createServer((request, response) => {
@@ -78,7 +78,7 @@ testEach("every kind of source", async ({ load }) => {
   assert.equal(calls[0][0], "https://elsewhere.example/f");
 });
 
-testEach("what a bundler has made of a small file is loaded without a request", async ({ load }, _, t) => {
+testEach("a small file that a bundler has inlined is loaded without a request", async ({ load }, _, t) => {
   t.mock.method(globalThis, "fetch", () => assert.fail("a page's policy may forbid it"));
   const inlined = `data:application/octet-stream;base64,${Buffer.from(blob).toString("base64")}`;
   for (const source of [inlined, new URL(inlined), ` ${inlined}`]) assert.ok(isServed(await load(source)));
@@ -86,7 +86,7 @@ testEach("what a bundler has made of a small file is loaded without a request", 
   await assert.rejects(load(inlined.slice(0, -400)), { code: "truncated" });
 });
 
-testEach("a data: URL that is written in another way is read by fetch", async ({ load }) => {
+testEach("data: URLs in other forms are read by fetch", async ({ load }) => {
   const data = Buffer.from(blob).toString("base64");
   for (const rest of [encodeURIComponent(data), `${data}#list`, data.replace(/.{76}/g, "$& ")]) {
     const source = `data:application/octet-stream;base64,${rest}`;
@@ -113,7 +113,7 @@ testEach("pieces of any length", async ({ load }) => {
   }
 });
 
-testEach("progress is told, with the total where it is known", async ({ load }) => {
+testEach("progress is reported, with the total if known", async ({ load }) => {
   const seen = [];
   await load(`${address}/blob`, { onProgress: (progress) => seen.push(progress) });
   assert.deepEqual(seen.at(-1), { loaded: blob.length, total: blob.length });
@@ -149,7 +149,7 @@ testEach("failures have their codes", async ({ load }) => {
   }
 });
 
-testEach("what isn't a whole blob says where it came from", async ({ load }) => {
+testEach("the error for an incomplete blob says where it came from", async ({ load }) => {
   const altered = blob.slice();
   altered[1000] ^= 1;
   const damaged = {
@@ -190,7 +190,7 @@ testEach("what isn't a whole blob says where it came from", async ({ load }) => 
       assert.equal(error.code, code);
       assert.equal(error.message.startsWith(`${name}: `), name !== undefined, error.message);
       assert.ok(!/base64|secret/.test(error.message) && error.message.length < 300, error.message);
-      // What it says without a name stays.
+      // A message without a name stays as it is.
       const plain = await load(bytes, options).then(assert.fail, (error) => error);
       assert.ok(error.message.endsWith(plain.message), error.message);
       if (name) assert.equal(error.cause.message, plain.message);
@@ -223,7 +223,7 @@ testEach("an abort rejects with the signal's reason, before, between and during 
 });
 
 testEach(
-  "an abort is heard while something of the caller's own hangs, and what comes too late is closed",
+  "an abort takes effect while something of the caller's hangs, and what arrives too late is closed",
   async ({ load }) => {
     const reason = new Error("enough");
     const stop = new AbortController();
@@ -243,7 +243,7 @@ testEach(
   },
 );
 
-testEach("an error of the caller's own comes through as it is", async ({ load }) => {
+testEach("the caller's own errors are passed on unchanged", async ({ load }) => {
   const mine = new TypeError("mine");
   await assert.rejects(
     load(blob, {
@@ -256,8 +256,8 @@ testEach("an error of the caller's own comes through as it is", async ({ load })
 });
 
 /**
- * What becomes of a blob that streams in, "loaded" or the code of a failure, and by how many bytes WebAssembly's memory
- * grows beyond its length.
+ * Streams a blob in. Returns "loaded" or the code of a failure, and by how many bytes WebAssembly's memory grows beyond
+ * the blob's length.
  */
 function streamed(bytes, headers = {}) {
   const path = join(folder, "streamed.bloom");
@@ -345,9 +345,9 @@ testEach("integrity goes by the strongest of its hashes, as in a script tag", as
 });
 
 testEach(
-  "maxBytes: refused at once by its own word, but not by that of a body that may be compressed",
+  "maxBytes: refused at once by the length in a header, but not by that of a body that may be compressed",
   async ({ load }) => {
-    /** A response, as fetch makes it, that says how long it is and is not read unless it must be. */
+    /** A response, as from `fetch`, that says how long it is and is only read if necessary. */
     const saying = (length, type) => {
       let read = 0;
       const body = new ReadableStream(
@@ -386,7 +386,7 @@ testEach(
   },
 );
 
-/** The files that this process holds open; undefined where the system doesn't tell. */
+/** The files that this process has open; undefined where the system doesn't tell. */
 function openFiles() {
   if (!existsSync("/proc/self/fd")) return undefined;
   const target = (fd) => {
@@ -457,7 +457,7 @@ test("a file of 600 MB takes no memory if maxBytes is less", () => {
 });
 
 testEach(
-  "what is no plain file: a folder, devices, a pipe, files without a size",
+  "everything but plain files: a folder, devices, a pipe, files without a size",
   {
     timeout: 300_000,
     skip: process.platform !== "linux" && "only Linux has all of these",
@@ -482,7 +482,7 @@ testEach(
     spawn("dd", [`if=${join(folder, "f.bloom")}`, `of=${pipe}`, "bs=1000"], { stdio: "ignore" });
     assert.ok(isServed(await loading));
     assert.deepEqual([...totals], [undefined]);
-    // Nobody writes: an abort is heard all the same.
+    // Nobody writes; an abort still takes effect.
     const writer = openSync(pipe, constants.O_RDWR);
     const stop = new AbortController();
     const reason = new Error("enough");
@@ -495,7 +495,7 @@ testEach(
   },
 );
 
-testEach("options of a wrong type, and bodies that somebody else reads", async ({ load }) => {
+testEach("options of a wrong type, and bodies with another reader", async ({ load }) => {
   const rejected = (promise) => assert.rejects(promise, { name: "FilterError", code: "invalid_parameter" });
   for (const options of [
     null,
@@ -516,12 +516,12 @@ testEach("options of a wrong type, and bodies that somebody else reads", async (
   await assert.rejects(load("file://host with space/"), { code: "network" });
 });
 
-testEach("maxBytes that is no number is no limit that anybody meant", async ({ load }) => {
+testEach("a maxBytes that isn't a number of 0 or more is refused", async ({ load }) => {
   for (const maxBytes of ["5MB", NaN, -1])
     await assert.rejects(load(new Uint8Array(1), { maxBytes }), { code: "invalid_parameter" });
 });
 
-testEach("a body that is too large by its own word is not left open", async ({ load }) => {
+testEach("a body that is too large by its header is not left open", async ({ load }) => {
   let cancelled = false;
   const body = new ReadableStream({ cancel: () => void (cancelled = true) });
   await assert.rejects(load(new Response(body, { headers: { "content-length": "1000" } }), { maxBytes: 10 }), {
@@ -544,7 +544,7 @@ test("integrity holds while other filters grow the memory", async () => {
   held.forEach((one) => one.free());
 });
 
-testEach("a path that is no URL: the message says how to load a file", async ({ load }) => {
+testEach("for a path instead of a URL, the message says how to load a file", async ({ load }) => {
   for (const path of ["list.bloom", "./list.bloom", "/data/list.bloom", Buffer.from(blob).toString().repeat(1000)]) {
     await assert.rejects(load(path), (error) => {
       assert.equal(error.code, "invalid_parameter");
@@ -553,13 +553,13 @@ testEach("a path that is no URL: the message says how to load a file", async ({ 
       return true;
     });
   }
-  // Where a fetch of one's own knows what it means, it is no error.
+  // If the caller's own fetch understands it, it is not an error.
   const fetch = async (path) => (assert.equal(path, "list.bloom"), new Response(blob));
   assert.ok(isServed(await load("list.bloom", { fetch })));
 });
 
-testEach("a timeout longer than a timer can be isn't over at once", async ({ load }) => {
-  // The shortest timer, which begins after that of `load` and so ends after it, if that is no longer.
+testEach("a timeout longer than the longest timer doesn't end at once", async ({ load }) => {
+  // The shortest possible timer. It begins after that of `load`, and so ends after it if both are equally long.
   const pull = async (controller) => {
     await new Promise((resolve) => setTimeout(resolve, 1));
     controller.enqueue(blob);
@@ -569,7 +569,7 @@ testEach("a timeout longer than a timer can be isn't over at once", async ({ loa
   assert.ok(isServed(await load(late, { timeout: 2 ** 40 })));
 });
 
-test("a source that hangs is left after the timeout, whatever is collected meanwhile", {
+test("a source that hangs is abandoned after the timeout, whatever is garbage-collected meanwhile", {
   timeout: 60_000,
 }, async () => {
   const hangs = createServer(({ url }, response) => {

@@ -63,7 +63,7 @@ describe("in Chromium", { skip, timeout: 5 * PATIENCE }, () => {
     assert.deepEqual(wrong, []);
   });
 
-  test("what an iframe has made is taken as one's own", async () => {
+  test("objects of an iframe are accepted like the page's own", async () => {
     const found = await page.evaluate(
       async (numbers) => {
         const { RibbonFilter, decode, load } = await import("/dist/bloom.inline.js");
@@ -122,7 +122,7 @@ describe("in Chromium", { skip, timeout: 5 * PATIENCE }, () => {
     );
   });
 
-  test("across origins a Content-Length may be that of compressed bytes, and refuses nothing", async () => {
+  test("across origins, a Content-Length may be that of compressed bytes, so nothing is refused because of it", async () => {
     const codes = await page.evaluate(
       async ({ urls, limits }) => {
         const { load } = await import("/dist/bloom.inline.js");

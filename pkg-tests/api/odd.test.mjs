@@ -10,10 +10,10 @@ const { BloomFilter, RibbonFilter } = full;
 const context = vm.createContext();
 const foreign = (source) => vm.runInContext(source, context);
 
-// Every place gets each `EVERY`th value, beginning with another one than the place before: all, if that is 1.
+// Every place gets every `EVERY`th value, each place beginning with a different one; with 1, all values.
 const EVERY = Number(process.env.EVERY ?? 7);
 
-test("odd values in every place come to a FilterError, or to an answer, in Node", { timeout: 600_000 }, async () => {
+test("odd values in every place give a FilterError or an answer, in Node", { timeout: 600_000 }, async () => {
   const { count, wrong } = await sweep(full, foreign, EVERY, reader);
   console.log(`${count} calls`);
   assert.ok(count > 20_000 / EVERY);
@@ -49,11 +49,11 @@ test("bytes of another realm are bytes everywhere", async () => {
   assert.ok(streamed.equals(filter));
 });
 
-testEach("streams, blobs, URLs, responses and promises are told by what they do", async ({ decode, load }) => {
+testEach("streams, blobs, URLs, responses and promises are recognised by their members", async ({ decode, load }) => {
   const built = RibbonFilter.from(["a", "b"]);
   const blob = built.toBytes();
   const filter = decode(blob);
-  /** As a polyfill has it: of no class that is known here, and iterable besides, as the platform's is. */
+  /** As from a polyfill: of no known class, and iterable, like the platform's. */
   const stream = (bytes) => {
     const { readable, writable } = new TransformStream();
     const writer = writable.getWriter();

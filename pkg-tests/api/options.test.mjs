@@ -1,4 +1,4 @@
-/** Options that nobody knows are refused by name, in every function that takes any. */
+/** Unknown options are refused by name, in every function that takes any. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import vm from "node:vm";
@@ -12,7 +12,7 @@ const guava = ForeignFilter.from(["a"], { format: "guava" }).toForeign();
 const stream = () => new Blob(["a\nb"]).stream();
 const url = "https://example.org/feed.json";
 
-/** Each function that takes options: a call, and options that are right. */
+/** Each function that takes options: a call, and valid options. */
 const makers = { BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter };
 const functions = {
   decode: [(options) => decode(blob, options), {}],
@@ -45,20 +45,20 @@ const errorOf = async (run) => {
   }
 };
 
-/** That a call is refused, with a message that says this. */
+/** Asserts that a call is refused with this message. */
 async function refused(run, says) {
   const error = await errorOf(run);
   assert.ok(error instanceof FilterError && error.code === "invalid_parameter", `${says}: ${error?.stack ?? error}`);
   assert.match(error.message, says);
 }
 
-test("no function takes an option that it hasn't got, whatever its value", async () => {
+test("no function accepts an unknown option, whatever its value", async () => {
   for (const [name, [run, right]] of Object.entries(functions)) {
     for (const value of [undefined, 1, "sha256-AAAA"]) {
       await refused(() => run({ ...right, integrety: value }), /has no option integrety; it has \w/);
       await refused(() => run({ ...right, somethingElse: value }), /has no option somethingElse; it has \w/);
     }
-    // What is right stays right; of the network there is none here.
+    // Valid options stay valid. There is no network here.
     const error = await errorOf(() =>
       run({
         ...right,
@@ -73,7 +73,7 @@ test("no function takes an option that it hasn't got, whatever its value", async
   }
 });
 
-test("the message names the option, and those that there are", async () => {
+test("the message names the option, and the valid ones", async () => {
   const hash = "sha256-AAAA";
   await refused(
     () => load(blob, { integrety: hash }),
@@ -86,9 +86,9 @@ test("the message names the option, and those that there are", async () => {
   await refused(() => BloomFilter.from(["a"], { sha1Hex: true }), /^from has no option sha1Hex; it has .*\bsha1,/);
   await refused(() => BloomFilter.withCapacity(9, 0.1, { fpr: 0.1 }), /no option fpr; it has seed, secret$/);
   await refused(() => new BloomFilter(9, 1, { name: "n" }), /no option name; it has seed, secret$/);
-  await refused(() => new BloomFilter(1000, 0.01), /hashes .* there is withCapacity$/);
-  await refused(() => new CountingBloomFilter(1000, 0.01), /hashes .* there is withCapacity$/);
-  await refused(() => ["a"].map(RibbonFilter.from(["a"]).has), /no filter; call it as filter\.has\(key\)/);
+  await refused(() => new BloomFilter(1000, 0.01), /hashes .* use withCapacity$/);
+  await refused(() => new CountingBloomFilter(1000, 0.01), /hashes .* use withCapacity$/);
+  await refused(() => ["a"].map(RibbonFilter.from(["a"]).has), /not a filter; call it as filter\.has\(key\)/);
   await refused(() => BloomFilter.from(["a"], { signal: 1 }), /no option signal/);
   await refused(() => BloomFilter.from(["a"], { counterBits: 8 }), /no option counterBits/);
   await refused(() => CuckooFilter.from(["a"], { growth: 2 }), /no option growth/);
@@ -114,7 +114,7 @@ test("the message names the option, and those that there are", async () => {
   assert.ok((await load(blob, { format: undefined, secret: undefined })).has("a"));
 });
 
-testEach("options may be inherited, and what isn't an object of options is none", async ({ decode, load }) => {
+testEach("options may be inherited, and must be an object", async ({ decode, load }) => {
   await refused(() => load(blob, Object.create({ integrety: 1 })), /has no option integrety/);
   await assert.rejects(load(blob, Object.create({ maxBytes: 1 })), { code: "too_large" });
   assert.ok((await load(blob, Object.create(null))).has("a"));
@@ -150,7 +150,7 @@ testEach("options may be inherited, and what isn't an object of options is none"
   assert.ok([blob, blob].map(decode).every((filter) => filter.has("a")));
 });
 
-test("a property that a program gives every object is no option", async () => {
+test("a property that a program adds to every object is not an option", async () => {
   Object.prototype.polluted = 1;
   try {
     assert.ok((await load(blob, { maxBytes: 1e6 })).has("a") && RibbonFilter.from(["a"], {}).has("a"));

@@ -9,13 +9,13 @@ const { BloomFilter, CountingBloomFilter, CuckooFilter, FilterError, RibbonFilte
 const sha1 = (password) => createHash("sha1").update(password).digest("hex");
 const profile = "password";
 
-testEach("SHA-1 is that of Node's own, at every length around a block's", ({ decode }) => {
+testEach("SHA-1 is the same as Node's, at every length around a block's", ({ decode }) => {
   const odd = Array.from({ length: 300 }, (_, i) => "ü".repeat(i % 3) + "x".repeat(i));
   const filter = decode(RibbonFilter.from(odd.map(sha1), { profile, sha1: true, fpr: 1e-8 }).toBytes());
   for (const password of odd) assert.ok(filter.hasPassword(password), `length ${password.length}`);
   const other = decode(RibbonFilter.from([], { profile, sha1: true }).toBytes());
   for (const password of odd) assert.ok(!other.hasPassword(password));
-  // A Bloom filter of one key, whose profile says that it is a hash.
+  // A Bloom filter of one key, changed to say that it is a password's hash.
   for (const length of [0, 1, 54, 55, 56, 57, 63, 64, 65, 119, 120, 1000]) {
     const password = "ab".repeat(length).slice(0, length);
     const bytes = BloomFilter.from([new Uint8Array(Buffer.from(sha1(password), "hex"))], { fpr: 1e-9 }).toBytes();
@@ -27,7 +27,7 @@ testEach("SHA-1 is that of Node's own, at every length around a block's", ({ dec
   }
 });
 
-testEach("composed or not is the same; upper and lower case are, if the builder says so", ({ decode }) => {
+testEach("composed and decomposed are the same; so are upper and lower case, if the builder says so", ({ decode }) => {
   const listing = (keys, options) => decode(RibbonFilter.from(keys, { profile, fpr: 1e-8, ...options }).toBytes());
   const [composed, apart] = ["Passw\u00f6rd1", "Passwo\u0308rd1"];
   for (const entry of [composed, apart, new TextEncoder().encode(apart)]) {
@@ -69,7 +69,7 @@ test("passwords in all options: the same answers in both imports", () => {
   }
 });
 
-test("what is left out comes back", () => {
+test("skipped lines are reported", () => {
   const skipped = [];
   const onSkip = (line) => skipped.push(line);
   const short = RibbonFilter.from(["1234567", "12345678", "u\u0308".repeat(8), "ü".repeat(7), "👍".repeat(7)], {
@@ -108,7 +108,7 @@ test("what is left out comes back", () => {
   );
 });
 
-test("what is too short or too rare for the list is allowed all the same", () => {
+test("allowed passwords may be too short or too rare for the list", () => {
   const long = Array.from({ length: 2000 }, (_, i) => `long enough ${i}`);
   const short = Array.from({ length: 3000 }, (_, i) => `s${i}`);
   const options = { profile, fpr: 0.01, onSkip: () => assert.fail("nothing is skipped") };
@@ -123,8 +123,8 @@ test("what is too short or too rare for the list is allowed all the same", () =>
   }
 });
 
-test("what is added later is read as the list was", () => {
-  // They are made for more keys than they get, to stay below their rate.
+test("keys added later are read like the list", () => {
+  // They have room for more keys than they get, to stay below their rate.
   const some = Array.from({ length: 100 }, (_, i) => `some ${i}`);
   const filter = BloomFilter.from(["Password1", ...some], { profile, lowercase: true, fpr: 1e-8 });
   assert.equal(filter.add("SECRET"), true);
@@ -179,7 +179,7 @@ test("bytes that aren't UTF-8 are kept as they are, and a list may hold any pass
 
 const encode = (text) => new TextEncoder().encode(text);
 
-test("what a filter of passwords can't hold is refused, and not called absent", () => {
+test("a key that a filter of passwords can't hold is refused, not called absent", () => {
   const kinds = [BloomFilter, CountingBloomFilter, RibbonFilter, CuckooFilter, ScalableBloomFilter];
   const filters = (keys, options) =>
     kinds.flatMap((kind) => {
@@ -189,7 +189,7 @@ test("what a filter of passwords can't hold is refused, and not called absent", 
   const refuses = (filter, key, what) => {
     const invalid = (message) => (error) => {
       assert.ok(error instanceof FilterError && error.code === "invalid_key", error);
-      // Nothing of a password gets into a log.
+      // No part of a password may get into a log.
       assert.equal(error.message, `${message} is no key of a filter of passwords; ask hasPassword`);
       return true;
     };
@@ -224,7 +224,7 @@ test("what a filter of passwords can't hold is refused, and not called absent", 
     refuses(filter, new Uint8Array(0), "an empty one");
   }
   for (const lowercase of [false, true]) {
-    const odd = Uint8Array.of(...encode("PASSW"), 0xff); // no UTF-8, so it is its own bytes
+    const odd = Uint8Array.of(...encode("PASSW"), 0xff); // not UTF-8, so it has no other form
     for (const filter of filters([...listed, odd], { lowercase })) {
       const others = lowercase
         ? ["Hunter2", "HUNTER2", "gr\u00f6\u00dfeR", "GR\u00d6\u1e9eER", "\u0130", "\u03a3"]
@@ -246,7 +246,7 @@ test("what a filter of passwords can't hold is refused, and not called absent", 
 });
 
 test("no key of a list of passwords is refused, whatever its characters", () => {
-  // All that have another form, or each so many of them, alone and beside what they may join or be changed by.
+  // All characters with another form, or every `EVERY`th, alone and next to those that may join or change them.
   const every = Number(process.env.EVERY ?? 8);
   const passwords = [];
   let others = 0;
@@ -259,7 +259,7 @@ test("no key of a list of passwords is refused, whatever its characters", () => 
   assert.ok(passwords.length > 10_000 / every);
   for (const lowercase of [false, true]) {
     const bytes = RibbonFilter.from(passwords, { profile, lowercase, fpr: 0.01 }).toBytes();
-    // What FORMAT.md says.
+    // As FORMAT.md says.
     const form = (password) => {
       const composed = password.normalize("NFC");
       return lowercase ? composed.toLowerCase().normalize("NFC") : composed;
@@ -275,7 +275,7 @@ test("no key of a list of passwords is refused, whatever its characters", () => 
   }
 });
 
-test("a filter of passwords with tags refuses for them, too", () => {
+test("tags of a filter of passwords refuse such keys, too", () => {
   const tagged = (lists, options) => RibbonFilter.fromTagged(lists, { profile, fpr: 1e-9, ...options }).toBytes();
   for (const { decode } of Object.values(engines)) {
     const lower = decode(tagged({ common: ["Gr\u00f6\u00dfer"] }, { lowercase: true }));
@@ -287,7 +287,7 @@ test("a filter of passwords with tags refuses for them, too", () => {
   }
 });
 
-testEach("a question that no filter of passwords is for, or no password", ({ decode }) => {
+testEach("questions that a filter of passwords can't answer, and values that aren't passwords", ({ decode }) => {
   const filter = decode(BloomFilter.from(["password1"], { profile }).toBytes());
   for (const password of [undefined, null, 1, new Uint8Array(3), new String("password1")]) {
     fails("invalid_key", () => filter.hasPassword(password));
@@ -298,7 +298,7 @@ testEach("a question that no filter of passwords is for, or no password", ({ dec
   assert.ok(filter.hasPassword("password1"));
 });
 
-test("options that don't go together, or are none", () => {
+test("options that don't go together, or are invalid", () => {
   const build = (options) => () => RibbonFilter.from(["a"], options);
   fails("invalid_parameter", build({ profile, sha1: true, lowercase: true }));
   fails("invalid_parameter", build({ profile, sha1: true, minLength: 8 }));

@@ -1,7 +1,7 @@
 /**
- * "bloom-wasm/reader" takes linear time for long URLs. What sixteen times the length takes is compared with what the length
- * takes, in processor time, and the least of several rounds: a quadratic step would take 256 times as long. It has a
- * file of its own, since processor time is that of the whole process.
+ * "bloom-wasm/reader" takes linear time for long URLs. The processor time for sixteen times the length is compared with
+ * that for the length, each the least of several rounds: a quadratic step would take 256 times as long. This has its
+ * own file, since processor time is that of the whole process.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -37,7 +37,7 @@ for (const [name, run] of Object.entries({
       const url = (length) => `http://a.example/${unit.repeat(length / unit.length)}`;
       const [short, long] = [url(SHORT), url(TIMES * SHORT)];
       least(3, () => run(short)); // until it is compiled
-      // A millisecond more, which is what the clock and the garbage collector may make of a short run.
+      // A millisecond more, which the clock and the garbage collector may add to a short run.
       const [few, many] = [least(5, () => run(short)) + 1000, least(3, () => run(long))];
       assert.ok(many < 4 * TIMES * few, `${JSON.stringify(unit)}: ${few} and ${many} microseconds`);
     }

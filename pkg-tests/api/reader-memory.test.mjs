@@ -1,4 +1,4 @@
-/** The memory that "bloom-wasm/reader" takes to load a blob, in a process of its own. */
+/** The memory that "bloom-wasm/reader" takes to load a blob, in its own process. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -9,8 +9,8 @@ import { folder, installed } from "../helpers/installed.mjs";
 const { BloomFilter, RibbonFilter } = await installed();
 
 /**
- * What becomes of a blob that streams in, "loaded" or the code of a failure, and by how much all arrays together are at
- * most larger than it while it arrives and once it has.
+ * Streams a blob in. Returns "loaded" or the code of a failure, and the most that all arrays together take beyond the
+ * blob's length, while it arrives and afterwards.
  */
 function streamed(bytes, headers = {}) {
   const path = join(folder, "streamed.bloom");
@@ -23,7 +23,7 @@ function streamed(bytes, headers = {}) {
     const live = () => (gc(), gc(), process.memoryUsage().arrayBuffers);
     let most = 0;
     let asked = 0;
-    // Always the same, so that nobody has to collect those before.
+    // Always the same array, so that earlier ones need no collecting.
     const chunk = new Uint8Array(65536);
     const measure = () => (most = Math.max(most, live()));
     const body = new ReadableStream({
@@ -36,7 +36,7 @@ function streamed(bytes, headers = {}) {
       },
     }, { highWaterMark: 0 });
     const response = new Response(body, { headers: ${JSON.stringify(headers)} });
-    // What starting has left behind.
+    // Leftovers of starting.
     for (let i = 0; i < 3; i++) await new Promise((resolve) => (live(), setImmediate(resolve)));
     const before = live();
     let filter;

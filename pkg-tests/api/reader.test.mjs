@@ -1,4 +1,4 @@
-/** What is special about "bloom-wasm/reader": it needs no WebAssembly, and reads filters of our own kinds alone. */
+/** What is special about "bloom-wasm/reader": it needs no WebAssembly, and reads only filters of our own kinds. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { turn } from "../helpers/turn.mjs";
 
 const { FilterError, decode, load } = reader;
 
-/** What a script prints in a process of its own. */
+/** The output of a script in its own process. */
 function run(source, ...options) {
   const args = [...options, "--input-type=module", "-e", source];
   const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
@@ -17,7 +17,7 @@ function run(source, ...options) {
 
 const inBase64 = (bytes) => `Buffer.from("${Buffer.from(bytes).toString("base64")}", "base64")`;
 
-test("it needs no WebAssembly, and says so of a URL parser that is missing", () => {
+test("it needs no WebAssembly, and reports a missing URL parser", () => {
   const { stdout, stderr } = run(`
     delete globalThis.WebAssembly;
     const { decode } = await import("bloom-wasm/reader");
@@ -30,7 +30,7 @@ test("it needs no WebAssembly, and says so of a URL parser that is missing", () 
   assert.equal(stdout, "false false\nReferenceError URL is not defined\nfalse\n", stderr);
 });
 
-test("filters of other software are those of bloom-wasm", async () => {
+test("filters of other software are left to bloom-wasm", async () => {
   const foreign = full.ForeignFilter.from(["a"], { format: "guava" });
   for (const [bytes, options, code, words] of [
     [foreign.toBytes(), undefined, "unsupported_kind", /bloom-wasm reads it/],
@@ -73,7 +73,7 @@ test("a deep stack: errors while the stack runs out leave the rest working", () 
 
 test("a filter of passwords is asked for bytes of many megabytes: WebAssembly's answers, and little memory", () => {
   const kept = (lowercase) => full.BloomFilter.from(["a"], { profile: "password", lowercase, fpr: 1e-6 }).toBytes();
-  // Characters of all lengths across every 4096th byte, the last one whole, in another form, cut short, or no UTF-8.
+  // Characters of all lengths across every 4096th byte, the last one whole, in another form, cut short, or not UTF-8.
   let place = 0;
   for (const bytes of [kept(false), kept(true)]) {
     const [filter, inWasm] = [decode(bytes), full.decode(bytes)];
@@ -104,7 +104,7 @@ test("a filter of passwords is asked for bytes of many megabytes: WebAssembly's 
   assert.equal(stdout, "false [ 0 ] [ 0 ] false\n", stderr);
 });
 
-test("where memory is short, each method throws too_large, and goes on once there is some", () => {
+test("if memory is short, each method throws too_large, and works again once there is some", () => {
   const { stdout, stderr } = run(`
     const { decode } = await import("bloom-wasm/reader");
     const bytes = ${inBase64(golden("ribbon.bloom"))};

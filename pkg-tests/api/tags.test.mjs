@@ -7,7 +7,7 @@ import { manifest, sha256 } from "../helpers/publisher.mjs";
 
 const { RibbonFilter, openFeed } = full;
 
-/** The id of a blob, as it stands in a delta. FORMAT.md section 2. */
+/** The id of a blob, as in a delta. FORMAT.md section 2. */
 function idOf(blob) {
   const length = new Uint8Array(4);
   new DataView(length.buffer).setUint32(0, blob.length, true);
@@ -27,7 +27,7 @@ function made(count) {
   return { lists, names };
 }
 
-test("the tags of members are exact, and those of strangers are some that occur", () => {
+test("the tags of members are exact, and those of strangers are a set that occurs", () => {
   for (const count of [0, 1, 5, 20_000]) {
     const { lists, names } = made(count);
     const filter = RibbonFilter.fromTagged(lists, { seed: 5n, fpr: 0.01 });
@@ -46,7 +46,7 @@ test("the tags of members are exact, and those of strangers are some that occur"
       assert.deepEqual(read.info().tags, counts, entry);
       assert.deepEqual(read.info(), filter.info(), entry);
       if (count === 0) continue;
-      // Nobody can change the answers of others.
+      // No caller can change the answers of others.
       const found = read.tags("key 0");
       if (Object.isFrozen(found)) assert.throws(() => found.push("more"), TypeError);
       else found.push("more");
@@ -138,7 +138,7 @@ test("a feed brings new tags", async () => {
   feed.close();
 });
 
-test("a delta without layers says how many keys there are", async () => {
+test("a delta without layers tells the number of keys", async () => {
   // FORMAT.md 6.7: of ribbon.delta, whose name and creation time stay, a table without layers, and no payload.
   const base = file("ribbon.bloom");
   const whole = file("ribbon.delta");
@@ -174,7 +174,7 @@ test("a delta without layers says how many keys there are", async () => {
 test("keys without a tag have the empty set, exactly", () => {
   const { lists, names } = made(3000);
   const untagged = Array.from({ length: 500 }, (_, i) => `plain ${i}`);
-  // One that is on a list after all has that list's tag.
+  // A key that is on a list after all has that list's tag.
   const filter = RibbonFilter.fromTagged(lists, { fpr: 0.01, untagged: new Set([...untagged, "key 0", ...untagged]) });
   for (const [entry, { decode }] of Object.entries(engines)) {
     const read = decode(filter.toBytes());
@@ -186,7 +186,7 @@ test("keys without a tag have the empty set, exactly", () => {
       Object.values(lists).map(({ length }) => length),
     );
   }
-  // Without any list there is no tag, but `tags` answers.
+  // Without any list there are no tags, but `tags` answers.
   const none = RibbonFilter.fromTagged({}, { untagged });
   assert.deepEqual([none.has("plain 7"), none.tags("plain 7"), none.info().tags], [true, [], []]);
   fails("invalid_key", () => RibbonFilter.fromTagged({ a: ["key"] }, { untagged: "plain" }), /iterable/);
@@ -218,7 +218,7 @@ test("bad input", () => {
   fails("invalid_parameter", from({ "half a \ud83d": ["key"] }), /text/);
   for (const c of ",\0\t\n\x1f\x7f\x9f\u061c\u200e\u200f\u2028\u202e\u2066\u2069") {
     fails("invalid_parameter", from({ [`one${c}two`]: ["key"] }), /one.*two/s);
-    // In a blob, too, where a writer of another kind may have put it.
+    // In a blob, too, which other software may have written.
     const blob = from({ "one   two": ["key"] })().toBytes();
     const name = new TextEncoder().encode(`one${c}two__`);
     const at = Buffer.from(blob).indexOf("one   two");
@@ -258,7 +258,7 @@ test("mutations: no trap, and both imports refuse the same", () => {
       for (const change of [1, 2, 128, 255]) {
         const bytes = blob.slice();
         bytes[at] ^= change;
-        // Under a checksum that fits.
+        // With a valid checksum.
         const outcomes = Object.values(engines).map(({ decode }) => {
           try {
             decode(seal(bytes)).tags("key-1");
@@ -275,7 +275,7 @@ test("mutations: no trap, and both imports refuse the same", () => {
   }
 });
 
-test("what no key of a filter of URLs can be has no tags, but an error", () => {
+test("what can't be a key of a filter of URLs gives an error, not empty tags", () => {
   const bytes = RibbonFilter.fromTagged({ a: ["evil.example"] }, { profile: "url" }).toBytes();
   for (const { decode } of Object.values(engines)) {
     const filter = decode(bytes);
@@ -285,7 +285,7 @@ test("what no key of a filter of URLs can be has no tags, but an error", () => {
   }
 });
 
-test("urlTags finds what only a second reading of a URL finds", () => {
+test("urlTags finds keys of a URL's second reading alone", () => {
   // U+1DF40 is newer than what parsers of this runtime know; browsers differ about the host.
   const key = reader.urlExpressions("http://\u{1df40}x.example/").at(0);
   assert.ok(key, "no key");

@@ -1,4 +1,4 @@
-/** Feeds with a cache: it starts at once and offline, and one that fails, forgets or hangs does no harm. */
+/** Feeds with a cache: they open at once and offline, and a cache that fails, forgets or hangs does no harm. */
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import {
@@ -17,7 +17,7 @@ import {
 import { fails, noNetwork, turns } from "../helpers/following.mjs";
 import { keyPair, memoryCache, Publisher, sha256, without } from "../helpers/publisher.mjs";
 
-test("with a cache it starts at once, offline too, and updates behind", async () => {
+test("with a cache a feed opens at once, offline too, and updates in the background", async () => {
   const { publisher, site, open } = await published();
   publisher.delta("second");
   const cache = memoryCache();
@@ -30,7 +30,7 @@ test("with a cache it starts at once, offline too, and updates behind", async ()
   publisher.delta("third");
   const feed = await open({ cache });
   answers(feed, 2, { name: "second" });
-  assert.equal(await feed.update(), true); // joins the one behind
+  assert.equal(await feed.update(), true); // joins the one in the background
   answers(feed, 3, { name: "third" });
   assert.deepEqual(site.asked(), ["feed.json", publisher.listed[2].sha256]);
 
@@ -62,9 +62,9 @@ test("what a cache remembers: the highest generation of a feed, and the feed of 
   const elsewhere = (options) =>
     openFeed(`${site.url}?elsewhere`, { publicKey: publisher.key.publicKey, cache, ...options });
   await fails("rollback", elsewhere());
-  // The hash of a URL belongs to nobody.
+  // A URL's fragment makes no difference.
   await fails("rollback", openFeed(`${site.url}#part`, { publicKey: publisher.key.publicKey, cache }));
-  // Without the cache nobody knows.
+  // Without the cache this can't be known.
   answers(await open(), 1);
   const other = new Publisher(bases.b);
   Object.assign(other, { key: publisher.key, signers: [publisher.key], generation: 9 });
@@ -77,7 +77,7 @@ test("what a cache remembers: the highest generation of a feed, and the feed of 
   await open({ cache, publicKey: [publisher.key.publicKey, keyPair().publicKey] });
 });
 
-test("a cache that is full at any moment keeps its old generation, and says so", async () => {
+test("a cache that becomes full at any moment keeps its old generation, and this is reported", async () => {
   const { publisher, open } = await published();
   publisher.delta("second");
   for (const start of ["empty", "filled"]) {
@@ -111,7 +111,7 @@ test("a cache that is full at any moment keeps its old generation, and says so",
       if (old) assert.deepEqual(errors, [feed.cacheError]);
       // The name of the manifest is put back too.
       assert.deepEqual(new Map([...cache.entries].sort()), new Map([...before].sort()), `${start}, full after ${full}`);
-      // There is room again: it is all put, also what was fetched before.
+      // There is room again: everything is put, including what was fetched before.
       cache.fault = undefined;
       publisher.delta(`room ${full}`);
       assert.equal(await feed.update(), true);
@@ -123,7 +123,7 @@ test("a cache that is full at any moment keeps its old generation, and says so",
   }
 });
 
-test("a cache that is damaged, forgetful, slow to answer or of another kind is worth what it still has", async () => {
+test("from a cache that is damaged, forgetful, slow or of another kind, everything still valid is used", async () => {
   const { publisher, site, open } = await published();
   publisher.delta("second");
   const good = memoryCache();
@@ -172,7 +172,7 @@ test("a cache that is damaged, forgetful, slow to answer or of another kind is w
   }
 });
 
-test("feeds that share a cache keep apart what they have", async () => {
+test("feeds that share a cache don't mix their files", async () => {
   const [one, two] = [await published(), await published()];
   const cache = memoryCache();
   const [first, second] = [await one.open({ cache }), await two.open({ cache })];
@@ -187,7 +187,7 @@ test("feeds that share a cache keep apart what they have", async () => {
   answers(await one.open(offline), 2, { name: "b", which: "b" });
 });
 
-test("Cache Storage is the default where there is one that may be used", async () => {
+test("Cache Storage is the default if it exists and may be used", async () => {
   const { publisher, site, open } = await published();
   const stored = new Map();
   const cache = {
@@ -232,7 +232,7 @@ test("Cache Storage is the default where there is one that may be used", async (
   assert.ok(site.asked().length > 0);
 });
 
-test("a put that hangs holds up nothing but the cache", async () => {
+test("a put that hangs holds nothing up but the cache", async () => {
   const { publisher, open } = await published();
   const cache = memoryCache();
   const feed = await open({ cache });
@@ -255,7 +255,7 @@ test("a put that hangs holds up nothing but the cache", async () => {
   await assert.rejects(updating, reason);
   answers(feed, 3, { name: "third", which: "b" });
 
-  // It goes on when the filters that it writes are no longer in place.
+  // It continues when the filters that it writes are no longer in place.
   cache.fault = undefined;
   publisher.base(bases.a).delta("fifth");
   const inPlace = new Promise((resolve) => feed.watch({ every: 1e6, onUpdate: resolve }));
@@ -271,7 +271,7 @@ test("a put that hangs holds up nothing but the cache", async () => {
   assert.equal(cache.entries.size, 4);
 });
 
-test("a cache that never answers is left after ten seconds, and asked again once it does", async () => {
+test("a cache that doesn't answer is given up on after ten seconds, and asked again once it does", async () => {
   const { publisher, open } = await published();
   for (const silent of ["put manifest-", "put file-", "put next-", "get manifest-", "delete file-"]) {
     const cache = memoryCache();
@@ -299,7 +299,7 @@ test("a cache that never answers is left after ten seconds, and asked again once
       mock.timers.tick(9999);
       await turns();
       assert.deepEqual(errors, [], silent);
-      // One that asks twice is waited for twice.
+      // Two calls mean two waits.
       for (let i = 0; i < 4; i++) {
         mock.timers.tick(10_000);
         await turns();
@@ -310,7 +310,7 @@ test("a cache that never answers is left after ten seconds, and asked again once
         assert.equal(feed.cacheError?.code, "cache", silent);
         assert.equal(floorOf(cache), before, silent);
       }
-      // Nothing piles up, and nobody is told again.
+      // Nothing piles up, and the error isn't reported again.
       const told = errors.length;
       for (let i = 0; i < 5; i++) {
         const before = asked;
@@ -321,7 +321,7 @@ test("a cache that never answers is left after ten seconds, and asked again once
         assert.ok(asked - before < 8, `${silent}: ${asked - before} calls`);
       }
       if (silent.startsWith("put")) assert.equal(errors.length, told, silent);
-      // Neither does this wait for it.
+      // This doesn't wait for it either.
       const second = open({ cache, fetch: noNetwork }).catch(({ code }) => code);
       for (let i = 0; i < 4; i++) {
         await turns();
@@ -344,7 +344,7 @@ test("a cache that never answers is left after ten seconds, and asked again once
     answers(offline, publisher.generation, { name: `${silent} 4` });
     assert.equal(cache.entries.size, 2 + publisher.listed.length, [silent, ...cache.entries.keys()].join());
     offline.close();
-    // forget, too, says so.
+    // forget reports it, too.
     cache.fault = () => new Promise(() => {});
     mock.timers.enable({ apis: ["setTimeout"] });
     try {
@@ -360,7 +360,7 @@ test("a cache that never answers is left after ten seconds, and asked again once
   }
 });
 
-test("a cache that can't be read isn't written over", async () => {
+test("a cache that can't be read isn't overwritten", async () => {
   const { publisher, open } = await published();
   const cache = memoryCache();
   const broken = tab(cache);
@@ -372,7 +372,7 @@ test("a cache that can't be read isn't written over", async () => {
   const third = publisher.manifest;
   publisher.delta("fourth");
   assert.equal(await other.update(), true);
-  // An edge that is behind, and a store whose reads fail.
+  // An edge that lags behind, and a store whose reads fail.
   publisher.manifest = third;
   broken.fault = (method) => {
     if (method === "get") throw new Error("no");
@@ -383,7 +383,7 @@ test("a cache that can't be read isn't written over", async () => {
   assert.equal(floorOf(cache), 4);
 });
 
-test("the files of a generation that never came into place leave the cache", async () => {
+test("the files of a generation that never came into place are removed from the cache", async () => {
   const { publisher, site, open } = await published();
   const cache = memoryCache();
   const feed = await open({ cache });
@@ -392,7 +392,7 @@ test("the files of a generation that never came into place leave the cache", asy
     const lost = publisher.listed[1].sha256;
     site.fault = (path, response) => path === lost && (response.writeHead(404).end(), true);
     await fails("http", feed.update());
-    // The base that is in place, and that which is on its way, but not the one before.
+    // The base in place and the one on its way, but not the one before.
     assert.equal([...cache.entries.keys()].filter((name) => name.startsWith("file-")).length, 2);
     assert.ok(cache.entries.has(publisher.kept(publisher.listed[0].sha256)));
   }
@@ -403,7 +403,7 @@ test("the files of a generation that never came into place leave the cache", asy
   answers(await open({ cache }), publisher.generation, { which: "b" });
 });
 
-test("what a cache holds of a feed is forgotten, for its own keys or others", async () => {
+test("forget removes what a cache holds of a feed, for its own keys or others", async () => {
   const { publisher, site, open } = await published();
   const [old, next] = [publisher.key, keyPair()];
   publisher.signers = [old, next];
@@ -448,7 +448,7 @@ test("what a cache holds of a feed is forgotten, for its own keys or others", as
   await none.forget();
 });
 
-test("a cache that was emptied before the first update has the whole generation again", async () => {
+test("a cache that was emptied before the first update gets the whole generation again", async () => {
   const { publisher, site, open } = await published();
   publisher.delta("second");
   const cache = memoryCache();
@@ -458,7 +458,7 @@ test("a cache that was emptied before the first update has the whole generation 
   assert.equal(await feed.update(), true);
   assert.equal(feed.cacheError, undefined);
   for (const { sha256 } of publisher.listed) assert.ok(cache.entries.has(publisher.kept(sha256)), sha256);
-  // A new base is whole in any case.
+  // A new base is complete in any case.
   publisher.base(bases.b);
   assert.equal(await feed.update(), true);
   assert.equal(feed.cacheError, undefined);
@@ -486,7 +486,7 @@ test("a cache that was emptied is filled again by the next update, deltas and al
   assert.equal(await feed.update(), true);
   await isWhole(3, "third");
 
-  // While the host has the manifest alone, a client that has no deltas in memory says what is amiss.
+  // While the host has only the manifest, a client without deltas in memory reports what is wrong.
   feed.close();
   feed = await open({ cache });
   await feed.update();
@@ -498,7 +498,7 @@ test("a cache that was emptied is filled again by the next update, deltas and al
   assert.equal(await feed.update(), false);
   await isWhole(3, "third");
 
-  // A page that may have no cache fetches nothing again.
+  // A page without access to a cache fetches nothing again.
   const none = await open({ cache: { get: async () => undefined, put: async () => {}, delete: async () => {} } });
   await none.update();
   site.asked();
@@ -522,7 +522,7 @@ test("a cache that has too little room: a delta is fetched again once, and then 
   }
 });
 
-test("a cache that is emptied under a client that began from it is filled again, too", async () => {
+test("a cache that is emptied while a client that opened from it runs is filled again, too", async () => {
   const { publisher, open } = await published();
   publisher.delta("second");
   const cache = memoryCache();
@@ -535,7 +535,7 @@ test("a cache that is emptied under a client that began from it is filled again,
   answers(await open({ cache, fetch: noNetwork }), 2, { name: "second" });
 });
 
-test("what the cache alone has lost holds up no update for longer than half a minute", async () => {
+test("restoring what only the cache has lost delays no update by more than half a minute", async () => {
   const { publisher, site, open } = await published();
   publisher.delta("second");
   const cache = memoryCache();
@@ -610,7 +610,7 @@ test("an entry that can't be read, or hangs, is put again", async () => {
   }
 });
 
-test("nothing stays in the cache that a delete once failed for, or that was lost sight of", async () => {
+test("nothing stays in the cache because a delete once failed or its manifest was lost", async () => {
   const { publisher, open } = await published();
   const cache = memoryCache();
   const feed = await open({ cache });
@@ -626,7 +626,7 @@ test("nothing stays in the cache that a delete once failed for, or that was lost
   assert.equal(files(), 2, "the old base is still there");
   await feed.forget();
   assert.deepEqual([...cache.entries.keys()], []);
-  // The manifest alone is gone, and what it names is not.
+  // Only the manifest is gone, not the files that it names.
   const again = await open({ cache });
   await again.update();
   for (const name of cache.entries.keys()) if (/^(manifest|feed)-/.test(name)) cache.entries.delete(name);
@@ -634,7 +634,7 @@ test("nothing stays in the cache that a delete once failed for, or that was lost
   assert.deepEqual([...cache.entries.keys()], []);
 });
 
-test("a cache that loses single entries, as an edge does, has them again with the next generation or update", async () => {
+test("a cache that loses single entries, as at an edge, gets them again with the next generation or update", async () => {
   const { publisher, site, open } = await published();
   publisher.delta("second");
   const cache = memoryCache();
@@ -648,14 +648,14 @@ test("a cache that loses single entries, as an edge does, has them again with th
   };
   await feed.update();
   const kept = (i) => publisher.kept(publisher.listed[i].sha256);
-  // The base is made of its filter.
+  // The base's bytes are made from its filter.
   assert.ok(cache.entries.delete(kept(0)));
   publisher.delta("3");
   site.asked();
   assert.equal(await feed.update(), true);
   assert.deepEqual(site.asked(), ["feed.json", publisher.listed.at(-1).sha256]);
   await isWhole();
-  // A delta must come again: until then, the client says what is amiss.
+  // A delta must be fetched again: until then, the client reports what is wrong.
   const { sha256 } = publisher.listed[1];
   assert.ok(cache.entries.delete(publisher.kept(sha256)));
   publisher.delta("4");
@@ -672,7 +672,7 @@ test("a cache that loses single entries, as an edge does, has them again with th
   assert.equal(await feed.update(), true);
   assert.ok(!site.asked().includes(sha256), "it stays in memory");
   await isWhole();
-  // Without the id, nobody who starts finds the rest.
+  // Without the id, a new client can't find the rest.
   const id = [...cache.entries.keys()].find((name) => name.startsWith("feed-"));
   assert.ok(cache.entries.delete(id));
   assert.equal(await feed.update(), false);
@@ -680,7 +680,7 @@ test("a cache that loses single entries, as an edge does, has them again with th
   assert.deepEqual(site.asked(), ["feed.json"]);
 });
 
-test("a cache that is slow, but answers every call, is waited for", async () => {
+test("a slow cache that answers every call is waited for", async () => {
   const { publisher, open } = await published();
   const cache = memoryCache();
   const feed = await open({ cache, fetch: without(publisher) });
@@ -715,7 +715,7 @@ test("a cache that is slow, but answers every call, is waited for", async () => 
   }
 });
 
-test("a cache may change or transfer the bytes that it is given, and may read what it had before", async () => {
+test("a cache may change or transfer the bytes that it is given, and may return stale data", async () => {
   const flip = (bytes) => bytes.forEach((byte, i) => (bytes[i] = byte ^ 0x55));
   const stores = {
     "changes them": {
@@ -744,7 +744,7 @@ test("a cache may change or transfer the bytes that it is given, and may read wh
     site.close();
     answers(await open({ cache }), 3, { name: "third" });
   }
-  // As a distributed store of keys and values, each read gives what was there one write ago.
+  // Like an eventually consistent store, each read gives what was there one write ago.
   const { publisher, site, open } = await published();
   publisher.delta("second");
   const [now, before] = [new Map(), new Map()];

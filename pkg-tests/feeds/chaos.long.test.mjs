@@ -1,8 +1,8 @@
 /**
- * Feeds under chaos: six clients, three each of two origins, share one cache, while the hosts go on or back, and
- * everything fails now and then. Both origins claim the same feedId, and one client of each looks at no signature. A
- * client's cache throws, hangs, answers late, or is out for a while. `ROUNDS=10000` makes it longer, and `SEED=N` repeats
- * its random choices.
+ * Feeds under chaos: six clients, three for each of two origins, share one cache, while the hosts publish or roll back,
+ * and everything fails now and then. Both origins claim the same feedId, and one client of each checks no signature. A
+ * client's cache throws, hangs, answers late, or fails for a while. `ROUNDS=10000` makes the test longer, and `SEED=N`
+ * repeats its random choices.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -25,11 +25,11 @@ function random() {
   return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
 }
 const below = (n) => Math.floor(random() * n);
-/** Whether something that happens so often happens now. */
+/** Whether something with this probability happens now. */
 const chance = (share) => random() < share && !isQuiet;
 let isQuiet = false;
 
-/** Lets others go on, a few times. */
+/** Lets others run, a few times. */
 async function turns(n) {
   for (let i = 0; i < n; i++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -61,7 +61,7 @@ class Host {
     const payload = JSON.parse(Buffer.from(JSON.parse(this.publisher.manifest).payload, "base64url"));
     assert.equal(payload.generation, this.generations.length);
     payload.feedId = FEED_ID;
-    // Two generations back may be an edge that is behind, and more are a rollback.
+    // Up to two generations back may be an edge that lags behind; more are a rollback.
     payload.createdAt = payload.generation * 4 * 60_000;
     const lines = Buffer.from(this.live.map((host) => `${host}/\n`).join(""));
     this.generations.push({ source: manifest(payload, [this.key]), files: payload.files, lines });
@@ -82,21 +82,21 @@ store.fault = (method, name) => {
   if (method === "delete" && name.startsWith("manifest-")) wrong ??= "a floor was removed";
 };
 
-/** What a cache or a host has seen that must not be. Thrown there, it would only be one more fault. */
+/** The first violation that a cache or a host has seen. If thrown there, it would only be one more fault. */
 let wrong;
 
 /** How often everything happened. */
 const counts = {};
 const happened = (what) => void (counts[what] = (counts[what] ?? 0) + 1);
 
-/** Ends the calls of a cache that hang and are to be answered late. */
+/** Functions that end hanging calls of a cache that are to be answered late. */
 const late = new Set();
-/** How many calls have begun to hang since the clock went on last. */
+/** How many calls have begun to hang since the clock last advanced. */
 let hung = 0;
 /** The clients' tabs that are open. */
 const tabs = new Set();
 
-/** Lets ten seconds pass whenever a cache hangs. All else that a cache is asked for meanwhile takes too long, too. */
+/** Lets ten seconds pass whenever a cache hangs. Other cache calls during that time take too long, too. */
 async function clock(isOver) {
   mock.timers.enable({ apis: ["setTimeout"] });
   while (!isOver()) {
@@ -123,7 +123,7 @@ class Client {
     this.begin();
   }
 
-  /** A tab that is new. Of the tab before, nothing comes through any more if it was killed. */
+  /** A new tab. If the tab before was killed, none of its calls have an effect any more. */
   begin() {
     this.feed = undefined;
     tabs.delete(this.tab);
@@ -148,7 +148,7 @@ class Client {
       if (how === "hung") tab.asked--;
       await new Promise((resolve) => how === "was late" && late.add(resolve));
     };
-    /** Counts a call for as long as its answer is owed. */
+    /** Counts a call until it is answered. */
     const asked = async (call) => {
       tab.asked++;
       try {
@@ -187,7 +187,7 @@ class Client {
     };
   }
 
-  /** The host as this tab sees it. Counts the files that arrive whole and right. */
+  /** The host as this tab sees it. Counts the files that arrive complete and correct. */
   fetch(tab = this.tab) {
     return async (url, { signal }) => {
       const path = url.split("/").at(-1);
@@ -205,19 +205,19 @@ class Client {
       const isManifest = path === "feed.json";
       let bytes;
       if (isManifest) {
-        // An edge may be behind, or the host goes back.
+        // An edge may lag behind, or the host rolls back.
         const generation =
           host.replayed ?? Math.max(1, host.newest - (chance(0.4) ? below(chance(0.3) ? host.newest : 4) : 0));
         bytes = host.generations[generation].source;
         if (!fault) this.told(tab, host.generations[generation]);
       } else {
         bytes = host.publisher.files.get(path);
-        // It was there when the tab was told of it, and still is.
+        // It was there when the tab learned of it, and still is.
         const wasThere = tab.files.get(path) === (removals.get(this.name("file", path)) ?? 0);
         if (wasThere && !tab.isBlind) wrong ??= "a file was fetched that the cache has";
       }
       let sent = new Uint8Array(bytes);
-      // No manifest is ASCII then: an unsigned one may say anything else.
+      // The byte is no longer ASCII, so no manifest is valid: with other changes, an unsigned one could be.
       if (fault === "damaged") sent[below(sent.length)] ^= 0x80;
       if (fault === "short") sent = sent.subarray(0, below(sent.length));
       const ends = fault === "cut" ? below(sent.length) : sent.length;
@@ -244,8 +244,8 @@ class Client {
   }
 
   /**
-   * A tab turns to a generation. It may fetch each of its files once, except those that it has been able to fetch for
-   * the generation it turned to last.
+   * Called when a tab turns to a generation. It may fetch each of its files once, except those that it could fetch for
+   * the previous one.
    */
   told(tab, { files }) {
     for (const { sha256, bytes } of files) if (!tab.files.has(sha256)) tab.allowed += bytes;
@@ -253,7 +253,7 @@ class Client {
     tab.files = new Map(files.map(({ sha256 }) => [sha256, there(this.name("file", sha256))]));
   }
 
-  /** Opens the feed, or brings it up to date, or ends. */
+  /** Opens the feed, updates it, or closes it. */
   async act() {
     const { tab, host } = this;
     if (this.feed && chance(0.1)) {
@@ -290,7 +290,7 @@ class Client {
     return `${kind}-${sha256([kind, FEED_ID, ...of, this.publicKey ?? this.host.url].join("\n"))}`;
   }
 
-  /** Once the cache works, one update is enough to have all that this tab ever had, whatever the host does. */
+  /** Once the cache works, one update is enough to get everything that this tab ever had, whatever the host does. */
   async heals() {
     if (!this.feed) return;
     const replayed = this.host.replayed !== undefined;
@@ -303,7 +303,7 @@ class Client {
       assert.equal(generation, this.host.newest);
       assert.equal(cacheError, undefined);
     } else if (this.isWhole) {
-      assert.ok(generation >= this.floor, `generation ${generation} after ${this.floor}, though the cache works`);
+      assert.ok(generation >= this.floor, `generation ${generation} after ${this.floor}, although the cache works`);
       assert.equal(cacheError, undefined);
     } else happened("a file was lost");
   }
@@ -351,7 +351,7 @@ test(`feeds under chaos, ${ROUNDS} rounds`, { timeout: 7_200_000 }, async () => 
     // Each at its own pace, and all end at the first error.
     const live = async (client, i) => {
       for (let round = 0; round < 50 && !failed; round++) {
-        // Several at once, so that tabs behind several edges go on to different ones.
+        // Several at once, so that tabs at different edges move on to different ones.
         for (let n = i === 0 && chance(0.1) ? 3 : 0; n > 0; n--) for (const host of hosts) host.publish();
         await client.act();
       }
@@ -362,13 +362,13 @@ test(`feeds under chaos, ${ROUNDS} rounds`, { timeout: 7_200_000 }, async () => 
     };
     for (let rounds = 0; rounds < ROUNDS; rounds += 50) {
       await Promise.all(clients.map((client, i) => live(client, i).catch(fail)));
-      // The caches are well again, and the hosts are not, and then they are.
+      // First only the caches are well again, then the hosts, too.
       isQuiet = true;
       for (const tab of tabs) tab.isOut = false;
       answerLate();
       for (let still = 0; still < 50; still++) {
         await turns(20);
-        // A client may be verifying a signature, in another thread.
+        // A client may still be verifying a signature, in another thread.
         await crypto.subtle.digest("SHA-256", new Uint8Array(1));
         if ([...tabs].some(({ asked }) => asked > 0)) still = 0;
       }

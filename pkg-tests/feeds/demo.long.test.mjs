@@ -1,4 +1,4 @@
-/** `npm run feed:demo`: the feed that it serves goes on, has what was typed, and ends with Ctrl-C. */
+/** `npm run feed:demo`: the feed that it serves keeps changing, has the typed hosts, and ends with Ctrl-C. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync } from "node:fs";
@@ -32,7 +32,7 @@ async function demo(variables) {
   return { child, ended, printed: () => printed.join("\n"), left: () => readdirSync(temporary), ...told };
 }
 
-test("it publishes again and again, also what is typed, and leaves nothing behind", {
+test("it keeps publishing, including typed hosts, and leaves nothing behind", {
   timeout: 6 * PATIENCE,
 }, async () => {
   const { child, ended, printed, left, url, key } = await demo();

@@ -29,7 +29,7 @@ test("expiry: a clock that is an hour off, and maxAge", async () => {
   });
   await during(expires, async () => {
     assert.equal(feed.stale, true);
-    // There is nothing newer, but nobody can say that all is well.
+    // There is nothing newer, but that isn't success either.
     await fails("expired", feed.update());
     answers(feed, 2);
     await fails("expired", open());
@@ -41,7 +41,7 @@ test("expiry: a clock that is an hour off, and maxAge", async () => {
     assert.equal(await cached.update(), true);
     assert.equal(cached.stale, false);
   });
-  // maxAge only tightens.
+  // maxAge can only shorten a generation's life.
   publisher.publish({ expires: Date.now() + 8 * HOUR });
   const strict = await open({ maxAge: HOUR });
   await off(2 * HOUR, async () => {

@@ -1,4 +1,4 @@
-/** The cache in a folder, `fileCache`: whole files or none, and what it refuses. */
+/** The cache in a folder, `fileCache`: complete files or none, and what it refuses. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { answers, bases, fileCache, published } from "../helpers/feeds.mjs";
 import { folder } from "../helpers/installed.mjs";
 import { sha256 } from "../helpers/publisher.mjs";
 
-test("fileCache: files are whole or not there, and what fails is told", async () => {
+test("fileCache: files are complete or absent, and failures are reported", async () => {
   const { publisher, site, open } = await published();
   const home = join(folder, "kept", "here");
   const cache = fileCache(home);
@@ -27,14 +27,14 @@ test("fileCache: files are whole or not there, and what fails is told", async ()
   assert.equal(kept.length, 4);
   for (const name of kept) assert.match(name, /^(feed|manifest|file)-[0-9a-f]{64}$/);
   for (const name of names) assert.equal(sha256(readFileSync(join(home, publisher.kept(name)))), name);
-  // A folder that is none.
+  // A folder that is really a file.
   site.fault = undefined;
   const file = join(home, publisher.kept(names[0]));
   const broken = await open({ cache: fileCache(file) });
   answers(broken, 3, { name: "kept", which: "b" });
   assert.equal(broken.cacheError.code, "cache");
   assert.match(broken.cacheError.message, /^the cache could not be read: ENOTDIR: /);
-  // A file that can't be read is not one that is absent.
+  // A file that can't be read doesn't count as absent.
   await assert.rejects(fileCache(file).get("a"), { code: "ENOTDIR" });
   mkdirSync(join(home, "taken"));
   await assert.rejects(cache.get("taken"), { code: "EISDIR" });
@@ -44,7 +44,7 @@ test("fileCache: files are whole or not there, and what fails is told", async ()
   await cache.delete("absent");
 });
 
-test("fileCache: what can't be removed holds up nothing", async () => {
+test("fileCache: a file that can't be removed holds nothing up", async () => {
   const home = join(folder, "stuck");
   const stuck = join(home, `a.${randomUUID()}.tmp`);
   mkdirSync(join(stuck, "below"), { recursive: true });
@@ -54,7 +54,7 @@ test("fileCache: what can't be removed holds up nothing", async () => {
   assert.deepEqual(readdirSync(home).sort(), [basename(stuck), "one", "two"].sort());
 });
 
-test("fileCache: what killed runs left goes, and what another writes stays", async () => {
+test("fileCache: leftovers of killed runs are removed, but not what another run is writing", async () => {
   const home = join(folder, "left");
   mkdirSync(home);
   const [old, young] = ["a", "b"].map((name) => join(home, `${name}.${randomUUID()}.tmp`));

@@ -1,4 +1,4 @@
-/** Feeds: what a client fetches when it opens and when it updates, and what it then says of itself. */
+/** Feeds: what a client fetches when it opens and when it updates, and how it then describes itself. */
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ test("a feed is opened, and then fetches only what is new", async () => {
   const feed = await open();
   answers(feed, 2, { name: "second" });
   assert.deepEqual(site.asked(), ["feed.json", ...publisher.listed.map(({ sha256 }) => sha256)]);
-  // As Node says it.
+  // In Node's words.
   assert.equal(site.headers[0]["cache-control"], "max-age=0");
   assert.equal(site.headers[1]["cache-control"], undefined);
   assert.equal(await feed.update(), false);
@@ -26,15 +26,15 @@ test("a feed is opened, and then fetches only what is new", async () => {
   assert.equal(await feed.update(), true);
   answers(feed, 3, { name: "third" });
   assert.deepEqual(site.asked(), ["feed.json", publisher.listed[2].sha256]);
-  assert.equal(before.info().name, "second", "a filter that is kept goes on as it is");
+  assert.equal(before.info().name, "second", "a filter that is kept stays as it is");
 
-  // The last two deltas become one: only that is fetched.
+  // The last two deltas become one: only this is fetched.
   publisher.delta("merged", 2);
   assert.equal(await feed.update(), true);
   answers(feed, 4, { name: "merged" });
   assert.deepEqual(site.asked(), ["feed.json", publisher.listed[1].sha256]);
 
-  // Only signed anew.
+  // Only signed again.
   const same = feed.filter;
   publisher.publish();
   assert.equal(await feed.update(), true);
@@ -48,7 +48,7 @@ test("a feed is opened, and then fetches only what is new", async () => {
   assert.equal(feed.filter.hasAny(keysOf("a").slice(0, 1)), false);
   assert.deepEqual(site.asked(), ["feed.json", publisher.listed[0].sha256]);
   before.free();
-  feed.filter.free(); // a user's mistake; the next generation doesn't mind
+  feed.filter.free(); // a user's mistake, which must not affect the next generation
   publisher.delta("seventh");
   assert.equal(await feed.update(), true);
   answers(feed, 7, { name: "seventh", which: "b" });
@@ -148,13 +148,13 @@ test("what may be in a manifest: more members, several signatures, the largest n
   answers(await open(), 2);
 });
 
-test("64 files are taken", async () => {
+test("64 files are accepted", async () => {
   const { publisher, open } = await published();
   for (let i = 1; i < 64; i++) publisher.delta(`file ${i}`);
   answers(await open(), 64, { name: "file 63" });
 });
 
-test("a runtime whose fetch refuses the option cache gets on without it", async () => {
+test("a runtime whose fetch refuses the option cache works without it", async () => {
   const { publisher, site, open } = await published();
   for (const message of [
     "The 'cache' field on 'RequestInitializerDict' is not implemented.",
@@ -175,7 +175,7 @@ test("a runtime whose fetch refuses the option cache gets on without it", async 
   assert.ok(publisher);
 });
 
-test("a filter that was freed is made anew, even if the feed is only signed anew", async () => {
+test("a filter that was freed is made again, even if the feed is only signed again", async () => {
   const { publisher, open } = await published();
   const feed = await open();
   feed.filter.free();

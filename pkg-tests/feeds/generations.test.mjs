@@ -1,4 +1,4 @@
-/** What feeds and sharded filters have in common, each as a table of both: options, manifests, and a cache of theirs. */
+/** What feeds and sharded filters have in common, tested for both: options, manifests and the cache. */
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { collectGarbage, fails, noNetwork, served, turns, workerRequests } from "../helpers/following.mjs";
@@ -52,13 +52,13 @@ const kinds = [
 for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll } of kinds) {
   const published = (which = "a") => served(publisherOf(which), opening);
 
-  /** That it answers from this generation, and from the whole of it. */
+  /** Asserts that it answers from this generation, and from all of it. */
   const answers = async (opened, generation, which = "a") => {
     assert.equal(opened.generation, generation);
     assert.ok(await hasAll(opened, keysOf(which)), "a false negative");
   };
 
-  test(`a ${noun}: an update of another request of a Worker is not waited for, and given up after a minute`, async (context) => {
+  test(`a ${noun}: an update of another request of a Worker isn't waited for, and is given up on after a minute`, async (context) => {
     const { publisher, site, open } = await published();
     const opened = await open();
     const requests = workerRequests(context);
@@ -89,7 +89,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     await answers(opened, 3);
     assert.equal(await opened.update(), false);
 
-    // It goes on after all, and changes nothing.
+    // It continues after all, and changes nothing.
     requests.at = 1;
     hung.pop()();
     await fails("network", lost);
@@ -97,12 +97,12 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     await answers(opened, 3);
     publisher.publish();
     requests.at = 3;
-    assert.equal(await opened.update(), true, "one that has ended is in nobody's way");
+    assert.equal(await opened.update(), true, "one that has ended is in no one's way");
     await answers(opened, 4);
     opened.close();
   });
 
-  test(`a ${noun}: closes although another request of a Worker has begun an update`, async (context) => {
+  test(`a ${noun}: closes even if another request of a Worker has begun an update`, async (context) => {
     const { site, open } = await published();
     const opened = await open();
     const requests = workerRequests(context);
@@ -115,7 +115,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     await fails("freed", opened.update());
   });
 
-  test(`a ${noun}: is forgotten although another request of a Worker has begun an update`, async (context) => {
+  test(`a ${noun}: is forgotten even if another request of a Worker has begun an update`, async (context) => {
     const { site, open } = await published();
     const cache = memoryCache();
     const opened = await open({ cache });
@@ -173,12 +173,12 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     for (const [i, [code, make, what = make.toString()]] of refused.entries()) {
       publisher.manifest = Buffer.from(make(publisher));
       await fails(code, opened.update(), `${i}: ${what}`);
-      // Nobody who comes anew can know of another feed, or of a rollback.
+      // A new client can't know of another feed, or of a rollback.
       if (!["wrong_feed", "rollback"].includes(code)) await fails(code, open(), `${i}, first: ${what}`);
     }
     await answers(opened, 2);
     assert.deepEqual(cache.entries, kept, "the cache was changed");
-    // The other's, which nobody has signed.
+    // The other kind's, which isn't signed.
     publisher.manifest = manifest(otherOf("a").payload());
     await fails("not_a_feed", open({ publicKey: null }));
     site.fault = (_path, response) => (response.writeHead(500).end(), true);
@@ -190,7 +190,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     await answers(opened, 3);
   });
 
-  test(`a ${noun}: unsigned ones that claim one feedId keep apart what they have`, async () => {
+  test(`a ${noun}: unsigned ones that claim the same feedId don't mix their files`, async () => {
     const [one, two] = [await published("a"), await published("b")];
     for (const { publisher } of [one, two]) publisher.signers = [];
     one.publisher.publish();
@@ -205,7 +205,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     assert.equal(first.cacheError, undefined);
     await answers(await one.open({ ...unsigned, fetch: noNetwork }), 3);
     await answers(await two.open({ ...unsigned, fetch: noNetwork }), 10, "b");
-    // The hash of a URL makes no other.
+    // A URL's fragment makes no difference.
     await answers(await opening(`${one.site.url}#part`, { ...unsigned, fetch: noNetwork }), 3);
   });
 
@@ -259,7 +259,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     let hung = 0;
     return {
       hang: () => new Promise(() => hung++),
-      /** Lets ten seconds pass whenever another call hangs, until a promise has settled. */
+      /** Lets ten seconds pass whenever a further call hangs, until a promise has settled. */
       async patiently(promise) {
         let isSettled = false;
         const settled = () => (isSettled = true);
@@ -275,7 +275,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
   };
 
   for (const how of ["throws", "never answers"])
-    test(`a ${noun}: a cache that ${how} is not taken for one that has no floor`, async (context) => {
+    test(`a ${noun}: a cache that ${how} isn't taken for one without a floor`, async (context) => {
       const { hang, patiently } = hanging(context);
       const fault = () => (how === "throws" ? assert.fail("the cache fails") : hang());
       for (let failing = 1; failing <= 12; failing++) {
@@ -287,7 +287,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
         assert.ok(isTold(), `${failing}: generation ${opened.generation}, ${opened.cacheError}`);
         await patiently(opened.update().catch(() => {}));
         assert.ok(isTold(), `${failing}, updated: generation ${opened.generation}, ${opened.cacheError}`);
-        // Now it works, even if it still owes an answer.
+        // Now it works, even if an earlier call is still unanswered.
         left = 0;
         await patiently(opened.update().catch(({ code }) => assert.equal(code, "rollback")));
         await answers(opened, 3);
@@ -297,7 +297,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
       }
     });
 
-  test(`a ${noun}: a cache that answers late has its newer generation taken back`, async (context) => {
+  test(`a ${noun}: the newer generation of a cache that answers late is put in place`, async (context) => {
     const { cache, open } = await rolledBack();
     const late = [];
     const { hang, patiently } = hanging(context);
@@ -313,7 +313,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     assert.equal(opened.cacheError, undefined);
   });
 
-  test(`a ${noun}: a host that is down doesn't keep the cache's newer generation from being taken back`, async () => {
+  test(`a ${noun}: the cache's newer generation is put in place even if the host is down`, async () => {
     const { cache, publisher, open } = await rolledBack();
     cache.fault = (method) => method === "get" && assert.fail("the cache fails");
     let isDown = false;
@@ -325,7 +325,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     assert.equal(opened.cacheError, undefined);
   });
 
-  test(`a ${noun}: another feed than the one that an unreadable cache is bound to gives way to it`, async () => {
+  test(`a ${noun}: one found while the cache is unreadable gives way to the one that the cache is bound to`, async () => {
     const { cache, publisher, third, open } = await rolledBack();
     const { feedId } = publisher;
     publisher.feedId = "0".repeat(32);
@@ -349,13 +349,13 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
       const { cache, open } = await rolledBack();
       let left = calls;
       cache.fault = () => left-- > 0 || assert.fail("the cache fails");
-      // A feed needs its files, too. Of a sharded filter, the manifest is all.
+      // A feed needs its files, too; a sharded filter only its manifest.
       const opened = await open().catch(({ code }) => assert.equal(code, "rollback"));
       if (opened) await assert.doesNotReject(answers(opened, 3));
     }
   });
 
-  test(`a ${noun}: while the floor is open, a cached feed of another URL takes no other's place`, async () => {
+  test(`a ${noun}: while the floor is open, another URL's cached feed isn't put in place`, async () => {
     const [one, two] = [await published("a"), await published("b")];
     const { key, signers } = one.publisher;
     Object.assign(two.publisher, { key, signers, feedId: "b".repeat(32), generation: 8 }).publish();
@@ -370,7 +370,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     };
     const opened = await one.open({ cache, fetch });
     host = two.publisher;
-    // It answers when the floor of what the host has is looked for.
+    // It answers once the floor of the host's feed is looked up.
     let left = 1;
     cache.fault = (method) => method === "get" && left-- > 0 && assert.fail("the cache fails");
     await fails("wrong_feed", opened.update());
@@ -379,7 +379,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     await answers(opened, 1);
   });
 
-  test(`a ${noun}: one that was swapped while the cache failed is left for the right one, whatever the cache lacks`, async () => {
+  test(`a ${noun}: one that was swapped while the cache failed is replaced by the right one, whatever the cache lacks`, async () => {
     const [right, wrong] = [await published("a"), await published("b")];
     const { key, signers } = right.publisher;
     Object.assign(wrong.publisher, { key, signers, feedId: "b".repeat(32) }).publish();
@@ -401,7 +401,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     assert.equal(opened.cacheError, undefined);
   });
 
-  test(`a ${noun}: the time that a cache takes isn't the host's`, async (context) => {
+  test(`a ${noun}: the time that a cache takes doesn't count as the host's`, async (context) => {
     const { publisher, open } = await published();
     const cache = memoryCache();
     const opened = await open({ cache, timeout: 8000, fetch: without(publisher) });
@@ -413,7 +413,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     assert.equal(opened.cacheError.code, "cache");
   });
 
-  test(`a ${noun}: forgets although the cache still owes an answer`, async (context) => {
+  test(`a ${noun}: forgets even if a call of the cache is still unanswered`, async (context) => {
     const { publisher, open } = await published();
     const cache = memoryCache();
     const opened = await open({ cache, fetch: without(publisher) });
@@ -426,7 +426,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     assert.deepEqual([...cache.entries.keys()], []);
   });
 
-  test(`a ${noun}: what the cache holds for other keys is forgotten within ten seconds, or that fails`, async (context) => {
+  test(`a ${noun}: what the cache holds for other keys is forgotten within ten seconds, or forget fails`, async (context) => {
     const { publisher, open } = await published();
     const cache = memoryCache();
     const opened = await open({ cache, fetch: without(publisher) });
@@ -456,7 +456,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     again.close();
   });
 
-  test(`a ${noun}: a clock that was set back doesn't keep an abandoned update`, async (context) => {
+  test(`a ${noun}: a clock that was set back doesn't keep an abandoned update alive`, async (context) => {
     const { site, open } = await published();
     const opened = await open({ cache: null });
     const requests = workerRequests(context);
@@ -490,7 +490,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     assert.equal(opened.cacheError.code, "cache");
   });
 
-  test(`a ${noun}: a cache that reads what it had a while ago keeps its newest manifest`, async () => {
+  test(`a ${noun}: a cache that returns stale data keeps its newest manifest`, async () => {
     for (const stale of [
       [0, 2],
       [0, 1, 3],
@@ -515,7 +515,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     }
   });
 
-  test(`a ${noun}: a cache that can't be read once costs nothing if it has nothing newer`, async () => {
+  test(`a ${noun}: one failed read of a cache does no harm if it has nothing newer`, async () => {
     const { publisher, open } = await published();
     const cache = memoryCache();
     await open({ cache });
@@ -529,7 +529,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     await answers(opened, 2);
   });
 
-  test(`a ${noun}: why a cached generation didn't open is told where the host doesn't answer`, async (context) => {
+  test(`a ${noun}: the reason why a cached generation didn't open is reported if the host doesn't answer`, async (context) => {
     const { open } = await published();
     const cache = memoryCache();
     await open({ cache });
@@ -546,7 +546,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     await assert.rejects(open({ cache }), { name: "TypeError", message: "injected" });
   });
 
-  test(`a ${noun}: a Cache Storage that fails to open once is opened again, and one that never opens is left`, async (context) => {
+  test(`a ${noun}: a Cache Storage that once fails to open is opened again, and one that never opens is given up on`, async (context) => {
     const { publisher, open } = await published();
     const fetch = without(publisher);
     const entries = new Map();
@@ -590,7 +590,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     await patiently(hung.update());
     assert.equal(hung.cacheError, undefined);
 
-    // A page that may have no storage has none.
+    // A page without access to storage has none.
     mock.timers.reset();
     const before = entries.size;
     opening = async () => {
@@ -610,7 +610,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     assert.equal((await started()).cacheError, undefined);
   });
 
-  test(`a ${noun}: a host that hangs is left after the timeout, whatever is collected meanwhile`, {
+  test(`a ${noun}: a host that hangs is abandoned after the timeout, whatever is garbage-collected meanwhile`, {
     timeout: 60_000,
   }, async () => {
     const { publisher, site, open } = await published();
@@ -627,11 +627,11 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
       const { message } = await fails("network", promise);
       assert.match(message, /longer than 100 ms/);
     };
-    // From the cache, as the host of a busy machine may take longer.
+    // From the cache, because on a busy machine the host may take longer.
     const cache = memoryCache();
     (await open({ cache })).close();
     const opened = await open({ cache, timeout: 100 });
-    await opened.update().catch(({ code }) => assert.equal(code, "network")); // the one behind
+    await opened.update().catch(({ code }) => assert.equal(code, "network")); // the one in the background
     site.fault = () => true;
     await late(open({ timeout: 100, signal }));
     await late(opened.update());
@@ -639,7 +639,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     if (noun === "sharded filter") await late(opened.has("a key 1"));
     site.fault = undefined;
     publisher.publish();
-    // It gets through at last, however busy the machine is.
+    // In the end it succeeds, however busy the machine is.
     const got = async () => {
       await opened.update();
       await answers(opened, 2);

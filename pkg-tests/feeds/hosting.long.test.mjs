@@ -26,7 +26,7 @@ const action = parse(readFileSync(join(root, "action.yml"), "utf8"));
 const making = action.runs.steps.find(({ id }) => id === "make");
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
-/** What a step of a workflow gives the action, or the variables of its script. */
+/** The inputs that a step of a workflow passes to the action, or the variables of its script. */
 function variables({ with: given, env }) {
   const inputs = Object.fromEntries(
     Object.entries(action.inputs).map(([name, { default: value, required }]) => {
@@ -34,7 +34,7 @@ function variables({ with: given, env }) {
       return [name, String(given[name] ?? value)];
     }),
   );
-  for (const name of Object.keys(given)) assert.ok(name in inputs, `${name} is no input`);
+  for (const name of Object.keys(given)) assert.ok(name in inputs, `${name} is not an input`);
   const substituted = ([name, text]) => [
     name,
     text.replace(/\$\{\{ inputs\.([\w-]+) \}\}/g, (_, input) => inputs[input]),
@@ -46,7 +46,7 @@ function variables({ with: given, env }) {
 const using = (workflow) =>
   parse(workflow).jobs.publish.steps.find(({ uses }) => uses?.startsWith("OWNER/bloom-wasm@"));
 
-/** Runs a script as the runner does, with programs of ours in place of those that need the network. */
+/** Runs a script as the runner does, with our own programs instead of those that need the network. */
 function run(source, variables) {
   const env = {
     PATH: `${at("bin")}:${process.env.PATH}`,
@@ -72,7 +72,7 @@ function program(name, source) {
 }
 
 program("npx", `[ "$1 $2" = "--yes bloom-wasm@${version}" ] && shift 2 && exec "${tool}" "$@"`);
-// curl ... --output FILE --url URL. It prints the status, as it is asked to, and a host may be down.
+// curl ... --output FILE --url URL. It prints the status, as requested, and a host may be down.
 const web = at("web");
 program(
   "curl",
@@ -87,7 +87,7 @@ const FEED_KEY = readFileSync(at("feed.key"), "utf8").trim();
 const publicKey = createPublicKey(createPrivateKey(FEED_KEY)).export({ format: "jwk" }).x;
 for (const name of ["lists.example", "you.github.io"]) mkdirSync(join(web, name), { recursive: true });
 
-test("the action's text: no input in a script, the key no input, and steps whose actions have a version", () => {
+test("the action's text: no inputs in scripts, the key isn't an input, and steps use actions with a version", () => {
   assert.equal(action.runs.using, "composite");
   for (const step of action.runs.steps) {
     assert.doesNotMatch(step.run ?? "", /\$\{\{/);
@@ -98,7 +98,7 @@ test("the action's text: no input in a script, the key no input, and steps whose
   assert.equal(action.outputs.whole.value, "${{ steps.make.outputs.whole }}");
   const used = using(workflows().pages);
   assert.equal(used.uses, `OWNER/bloom-wasm@v${version}`);
-  // What is restored is what is saved.
+  // The same paths are restored and saved.
   const caches = action.runs.steps.filter(({ uses }) => uses?.startsWith("actions/cache/"));
   assert.deepEqual(
     caches.map(({ with: { path, key } }) => [path, key]),
@@ -112,7 +112,7 @@ test("the action's text: no input in a script, the key no input, and steps whose
     assert.match(when, /^\$\{\{ !cancelled\(\) && .*whole == 'true' \}\}$/);
 });
 
-test("the script publishes, goes on when the cache is lost or old, and begins no other feed by itself", async () => {
+test("the script publishes, continues when the cache is lost or old, and never begins another feed by itself", async () => {
   const live = join(web, "you.github.io/lists");
   const step = using(workflows().pages);
   const [list, ...others] = step.with.tags.match(/https:.*/g).map((url) => join(web, url.replace("https://", "")));
@@ -155,8 +155,8 @@ test("the script publishes, goes on when the cache is lost or old, and begins no
   publish([...many, "fourth.test"]);
   await has("fourth.test", 4);
 
-  // A list that is refused fails the step, and so does one that can't be fetched. That is named by its URL, and the tool
-  // names its file. What was fetched from the host isn't deployed again, since it may be an old one.
+  // A refused list fails the step, and so does one that can't be fetched; the latter is named by its URL, while the
+  // tool names the file. What was fetched from the host isn't deployed again, since it may be old.
   const fails = (words, options = "") => {
     writeFileSync(at("output"), "");
     const given = { ...step.with, options: `${step.with.options}${options}` };
@@ -172,12 +172,12 @@ test("the script publishes, goes on when the cache is lost or old, and begins no
     stderr: /list-blocklistproject\.github\.io-[0-9a-f]{16}.*; generation 4 stays/,
   };
   assert.equal(fails(unfetched), "");
-  // But the old list is, once it was signed anew: the steps that deploy run then.
+  // But the old list is, once it was signed again: then the deploying steps run.
   const later = `--created-at=${new Date(Date.now() + 5 * 24 * 3_600_000).toISOString()}`;
   assert.equal(fails({ stderr: /signed anew as generation 5/ }, later), "whole=true\n");
   lose();
   keep("old", "");
-  // But not if the files of the manifest aren't there.
+  // But not if files of the manifest are missing.
   lose();
   writeFileSync(at("output"), "");
   assert.throws(() => publish(["one.example"]), { stderr: /--max-removed/ });
@@ -194,7 +194,7 @@ test("the script publishes, goes on when the cache is lost or old, and begins no
   publish([...many, "sixth.test"]);
   await has("sixth.test", generation + 1);
 
-  // What the host puts there unsigned is not believed.
+  // Unsigned contents of the host aren't trusted.
   const signed = JSON.parse(readFileSync(join(live, "feed.json")));
   const payload = JSON.parse(Buffer.from(signed.payload, "base64url"));
   payload.generation = Number.MAX_SAFE_INTEGER - 1;
@@ -208,7 +208,7 @@ test("the script publishes, goes on when the cache is lost or old, and begins no
   lose();
   keep("old", "");
 
-  // A second feed is begun neither by accident nor by the wrong button, whatever became of the cache.
+  // A second feed begins neither by accident nor by the wrong button, whatever happened to the cache.
   const begins = { stdout: /first is true, and there is a feed.json at the url/ };
   assert.throws(() => publish(many, "true"), begins);
   lose();
@@ -219,26 +219,26 @@ test("the script publishes, goes on when the cache is lost or old, and begins no
   assert.throws(() => publish(many), {
     stdout: /feed\.json can't be fetched; if nothing was published yet, give first/,
   });
-  // A host that is down doesn't say that nothing is there.
+  // A host that is down doesn't mean that there is nothing.
   writeFileSync(join(web, "down"), "");
   writeFileSync(at("output"), "");
   assert.throws(() => publish(many, "true"), { stdout: /first is true, and the host of the url doesn't say/ });
   rmSync(join(web, "down"));
-  // A first run whose folder was never deployed left its state: the same feed goes on.
+  // A first run whose folder was never deployed left its state: the same feed continues.
   publish(many, "true");
   const { feedId: same } = await openFeed(pathToFileURL(join(live, "feed.json")), { publicKey, cache: null }).then(
     (feed) => feed.info(),
   );
   assert.equal(same, feedId);
 
-  // The key is gone again, whatever happened.
+  // The key is removed again, whatever happened.
   assert.deepEqual(
     readdirSync(at("temporary")).filter((name) => !name.startsWith("list-")),
     [],
   );
 });
 
-test("lists in the repository, and no input that becomes a command", async () => {
+test("lists in the repository, and no input becomes a command", async () => {
   const evil = '$(touch pwned) `touch pwned`; touch pwned "';
   mkdirSync(at("lists"), { recursive: true });
   writeFileSync(at("lists", evil), "evil.example\n");
@@ -257,7 +257,7 @@ test("lists in the repository, and no input that becomes a command", async () =>
   assert.equal(filter.info().name, evil.trim());
   const hosts = ["evil", "worse", "bad", "good"].map((name) => filter.hasUrl(`https://${name}.example/`));
   assert.deepEqual(hosts, [true, true, true, false]);
-  // A tag's list may be one of the repository or at a URL, and whatever name it has.
+  // A tag's list may be in the repository or at a URL, whatever its name.
   act({ ...given, lists: "", tags: `mine=lists/${evil}\n$(touch pwned)=-o\n theirs=https://lists.example/more.txt\n` });
   const tagged = decode(readFileSync(at("out $(touch pwned).bloom")));
   assert.deepEqual(
@@ -283,7 +283,7 @@ test("lists in the repository, and no input that becomes a command", async () =>
   assert.ok(!existsSync(at("pwned")));
 });
 
-test("a list is what one URL answers, by the real curl", async () => {
+test("a list is the response of one URL, with the real curl", async () => {
   const server = createServer(({ url }, response) => {
     if (url === "/moved") response.writeHead(302, { location: "/list" });
     if (url === "/gone") response.writeHead(410);
@@ -308,7 +308,7 @@ test("a list is what one URL answers, by the real curl", async () => {
       assert.equal((await get(path)).stdout, "");
       assert.equal(readFileSync(list, "utf8"), path);
     }
-    // What doesn't arrive as a whole has no file.
+    // A list that doesn't arrive completely has no file.
     for (const path of ["/moved", "/gone", "/short"]) {
       await get("/list");
       const { stdout } = await get(path);
@@ -316,7 +316,7 @@ test("a list is what one URL answers, by the real curl", async () => {
       assert.ok(!existsSync(list), path);
     }
     await assert.rejects(sh('fetch "$0" "$1"', "/gone"), { code: 22, stdout: "410" });
-    // What may be secret stays out of the name, and another URL has another name.
+    // Parts of a URL that may be secret stay out of the name, and another URL has another name.
     const file = async (url) => (await sh('file_of "$1"', url)).stdout.trim();
     const urls = ["https://me:word@lists.example:8443/key/a?token=1", "https://lists.example/", "http://lists.example"];
     const names = await Promise.all([...urls, ...urls].map(file));
@@ -382,7 +382,7 @@ test("keys that change, and a secret, while the cache is lost", () => {
     act(given, { FEED_KEY: keys[key].secret });
     deploy();
   };
-  /** Whose signatures the live manifest has, and which feed it is of. */
+  /** The keys that signed the live manifest, and the feed that it belongs to. */
   const signedBy = () =>
     Object.keys(keys).filter((name) => {
       const args = ["feed", "verify", live, `--public-key=${keys[name].public}`, ...secret];
@@ -396,13 +396,13 @@ test("keys that change, and a secret, while the cache is lost", () => {
 
   publish("old", "", "true");
   const same = feedId();
-  // The new key alone knows nothing of the live manifest.
+  // The new key alone can't verify the live manifest.
   lose();
   assert.throws(() => publish("new"), { stderr: /none of the given keys has signed it/ });
   lose();
   publish("new", `--sign=${at("old.key")}`);
   assert.deepEqual(signedBy(), ["old", "new"]);
-  // Of an option in two lines, too.
+  // With an option on two lines, too.
   lose();
   publish("newest", `--sign\n${at("new.key")}\n--without-key\n${keys.old.public}`);
   assert.deepEqual(signedBy(), ["new", "newest"]);
@@ -422,7 +422,7 @@ test("keys that change, and a secret, while the cache is lost", () => {
   publish("old", keyed);
   assert.deepEqual(signedBy(), ["old"]);
 
-  // What describes a feed is said at each run, and one that contradicts it fails, also when the state is lost.
+  // Each run may give the options that describe a feed; one that contradicts it fails, also when the state is lost.
   for (const lost of [false, true]) {
     if (lost) lose();
     const given = { make: "feed", lists: "changing.txt", output, url, options: keyed };
@@ -450,7 +450,7 @@ test("keys that change, and a secret, while the cache is lost", () => {
   assert.deepEqual(signedBy(), ["old"]);
 });
 
-test("a feed with shards goes on from the live one, when the cache is lost, too", async () => {
+test("a feed with shards continues from the live one, also when the cache is lost", async () => {
   const live = join(web, "you.github.io/shards");
   const lose = () => {
     for (const name of ["sharded", ".bloom-wasm/sharded"]) rmSync(at(name), { recursive: true, force: true });
@@ -509,7 +509,7 @@ test("a feed that was taken over: the way back of docs/feeds.md, step by step", 
   sh("bloom-wasm feed keygen -o feed.key");
   list("first.test");
   publish("--profile url");
-  // Whoever has the state writes a generation into it, and the publisher signs the next.
+  // An attacker with access to the state writes a generation into it, and the publisher signs the next.
   const path = join(work, "state/state.json");
   writeFileSync(path, readFileSync(path, "utf8").replace(/"generation": 1,/, `"generation": ${2 ** 40 - 1},`));
   list("second.test");
@@ -526,19 +526,19 @@ test("a feed that was taken over: the way back of docs/feeds.md, step by step", 
   cpSync(join(work, "public-2"), join(work, "public"), { recursive: true });
   await assert.rejects(old.update(), { code: "signature" });
   assert.equal(old.filter.hasUrl("https://second.test/"), true);
-  // The same URL and the same cache, and the new key alone.
+  // The same URL and cache, and only the new key.
   const feed = await openFeed(url, { publicKey: keyOf("new.key"), cache });
   assert.equal(feed.generation, 1);
   assert.equal(feed.filter.hasUrl("https://third.test/"), true);
   assert.equal(feed.filter.hasUrl("https://second.test/"), false);
-  // It goes on.
+  // It continues.
   list("third.test", "fourth.test");
   sh("bloom-wasm feed publish public --state state-2 malicious.txt --sign new.key");
   assert.equal(await feed.update(), true);
   assert.equal(feed.filter.hasUrl("https://fourth.test/"), true);
 });
 
-test("the step for S3 and R2 uploads the files first, then the manifest, and deletes at last", () => {
+test("the step for S3 and R2 uploads the files first, then the manifest, and deletes last", () => {
   program("aws", 'echo "$@"');
   const workflow = workflows().s3;
   assert.equal(using(workflow).with.pages, undefined);

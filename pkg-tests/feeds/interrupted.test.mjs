@@ -1,11 +1,11 @@
-/** Feeds: aborts, closings, hosts that hang or lack a file, and clients that end and begin anew. */
+/** Feeds: aborts, closings, hosts that hang or lack a file, and clients that end and start over. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answers, bases, openFeed, published } from "../helpers/feeds.mjs";
 import { fails, noNetwork } from "../helpers/following.mjs";
 import { memoryCache } from "../helpers/publisher.mjs";
 
-test("updates at once are one; each caller's signal ends its own wait, and the last one's the transfer", async () => {
+test("simultaneous updates are one; each caller's signal ends its own wait, and the last one's also the transfer", async () => {
   const { publisher, site, open } = await published();
   const feed = await open();
   publisher.delta("second");
@@ -41,7 +41,7 @@ test("updates at once are one; each caller's signal ends its own wait, and the l
   await assert.rejects(both[1], reason);
   await closed;
   answers(feed, 2, { name: "second" });
-  // One who comes after that begins anew.
+  // A later caller starts over.
   site.fault = undefined;
   assert.equal(await feed.update(), true);
   answers(feed, 3, { name: "third" });
@@ -61,12 +61,12 @@ test("updates at once are one; each caller's signal ends its own wait, and the l
   answers(feed, 3, { name: "third" });
 });
 
-/** A publisher for all that follow. */
+/** A publisher for all further tests. */
 let stage;
 
 /**
  * Opens or updates a feed of two new files, and calls `strike` at the n-th of all its steps: fetches, chunks, and calls
- * of the cache. Returns whether there were so many.
+ * of the cache. Returns whether there were `n` steps.
  */
 async function struck(n, { opening, strike }) {
   stage ??= published();
@@ -106,10 +106,10 @@ async function struck(n, { opening, strike }) {
   return { publisher, cache, feed: opening ? undefined : feed, result, reached, reason, open };
 }
 
-// At each of so many steps; and at all of them, if it is 1.
+// At every `EVERY`th step; with 1, at all of them.
 const EVERY = Number(process.env.EVERY ?? 2);
 
-test("an abort at every step leaves one whole generation, and the next update gets through", async () => {
+test("an abort at every step leaves one complete generation, and the next update succeeds", async () => {
   let ended = 0;
   for (let n = 0; ; n += EVERY) {
     const { publisher, cache, feed, result, reached, reason, open } = await struck(n, {
@@ -141,7 +141,7 @@ test("an abort at every step leaves one whole generation, and the next update ge
   assert.ok(ended > 15 / EVERY, `only ${ended} steps`);
 });
 
-test("closing at every step: the filter answers on", async () => {
+test("closing at every step: the filter keeps answering", async () => {
   let freed = 0;
   let whole = 0;
   for (let n = EVERY - 1; ; n += EVERY) {
@@ -167,7 +167,7 @@ test("closing at every step: the filter answers on", async () => {
   assert.ok(freed > 10 / EVERY && whole > 3 / EVERY, `${freed} and ${whole}`);
 });
 
-test("a fetch or a cache that hangs is left behind", async () => {
+test("a fetch or a cache that hangs is abandoned", async () => {
   const { open } = await published();
   const reason = new Error("enough");
   const never = () => new Promise(() => {});
@@ -179,7 +179,7 @@ test("a fetch or a cache that hangs is left behind", async () => {
     setImmediate(() => stop.abort(reason));
     await assert.rejects(opening, reason);
   }
-  // The next update doesn't wait for what will never come.
+  // The next update doesn't wait for them.
   for (const hanging of ["manifest-", /^[0-9a-f]{64}$/, "feed.json"]) {
     const { publisher, open } = await published();
     const cache = memoryCache();
@@ -209,7 +209,7 @@ test("a fetch or a cache that hangs is left behind", async () => {
   }
 });
 
-test("one delta that can't be had: all other files are fetched once, with a cache or without, across restarts", async () => {
+test("one delta that can't be fetched: all other files are fetched once, with a cache or without, across restarts", async () => {
   for (const kind of ["no cache", "cache", "restarts"]) {
     const { publisher, site, open } = await published();
     const cache = kind === "no cache" ? null : memoryCache();
@@ -228,7 +228,7 @@ test("one delta that can't be had: all other files are fetched once, with a cach
       const asked = site.asked();
       assert.deepEqual(asked, i === 0 ? ["feed.json", base, second, third] : ["feed.json", third], kind);
     }
-    // The host goes on.
+    // The host publishes the next generation.
     site.fault = undefined;
     publisher.delta("fourth", 1);
     assert.equal(await feed.update(), true);
@@ -243,7 +243,7 @@ test("one delta that can't be had: all other files are fetched once, with a cach
   }
 });
 
-test("a client that comes anew and ends at each fault has all files at last", async () => {
+test("a client that restarts after each fault has all files in the end", async () => {
   const { publisher, site, open } = await published();
   for (let i = 2; i < 6; i++) publisher.delta(`delta ${i}`);
   const cache = memoryCache();
@@ -261,7 +261,7 @@ test("a client that comes anew and ends at each fault has all files at last", as
   assert.equal(cache.entries.size, 2 + 5);
 });
 
-test("a client whose time is up after each file has all of them at last", async () => {
+test("a client whose time is up after each file has all of them in the end", async () => {
   for (const cache of [null, memoryCache()]) {
     const { publisher, site, open } = await published();
     let feed = await open({ cache });
@@ -281,7 +281,7 @@ test("a client whose time is up after each file has all of them at last", async 
       answers(feed, 1);
       if (!cache) continue;
       feed.close();
-      // What had arrived is put all the same.
+      // What had arrived is put anyway.
       while (before && !cache.entries.has(publisher.kept(before.sha256))) await new Promise(setImmediate);
       feed = await open({ cache });
     }
@@ -293,7 +293,7 @@ test("a client whose time is up after each file has all of them at last", async 
   }
 });
 
-test("those who give up are no failure of the host, and a key that is missing by mistake forgets nothing", async () => {
+test("callers who give up don't count as failures of the host, and a key that is missing by mistake removes nothing", async () => {
   const { publisher, site, open } = await published();
   const cache = memoryCache();
   const feed = await open({ cache });

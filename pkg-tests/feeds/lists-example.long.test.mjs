@@ -1,6 +1,6 @@
 /**
- * examples/lists from beginning to end: its script fetches lists by the real curl from a host that sometimes fails, and
- * publishes them; a client then asks the feed as the example's README does.
+ * examples/lists from beginning to end: its script fetches lists with the real curl from a host that sometimes fails,
+ * and publishes them; a client then asks the feed as the example's README does.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -20,13 +20,13 @@ const example = join(root, "examples/lists");
 const home = join(folder, "lists example");
 const at = (...path) => join(home, ...path);
 const readme = readFileSync(join(example, "README.md"), "utf8");
-/** The lines of a sample of README. */
+/** The lines of a sample in README. */
 const sample = (heading, language) =>
   new RegExp(`^## ${heading}\n[\\s\\S]*?^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, "m").exec(readme)[1];
 
 const names = ["phishing", "malware", "scam"];
 const hosts = (name, count) => Array.from({ length: count }, (_, i) => `${i}.${name}.example`);
-/** What the host of the lists has, and how it answers for each: as a fault says, or as a host does. */
+/** The lists' host: its files, and for each a fault or a normal answer. */
 const lists = Object.fromEntries(names.map((name) => [name, hosts(name, 1000)]));
 let faults = {};
 let log = [];
@@ -77,14 +77,17 @@ before(async () => {
 });
 after(() => server.close());
 
-/** Runs lines of a shell, from another folder unless told so. Rejects with `code` if they fail. */
+/** Runs shell commands, by default from another folder. Rejects with `code` if they fail. */
 const sh = (command, cwd = folder) =>
   promisify(execFile)("sh", ["-ec", command], {
     cwd,
     env: { ...process.env, PATH: `${at("bin")}:${process.env.PATH}` },
   });
 
-/** Runs the script as cron does. Returns what cron would send by mail, what was asked and whether anything was published. */
+/**
+ * Runs the script as cron does. Returns what cron would send by mail, what was requested, and whether anything was
+ * published.
+ */
 async function run(options = "") {
   log = [];
   const published = () => (existsSync(at("public/feed.json")) ? readFileSync(at("public/feed.json"), "utf8") : "");
@@ -97,7 +100,7 @@ async function run(options = "") {
 const UNCHANGED = "malware 304,phishing 304,scam 304";
 const quiet = { mail: "", code: 0, left: [] };
 
-test("from keygen to a client's answer, while the lists' host fails in all ways", async (context) => {
+test("from keygen to a client's answer, while the lists' host fails in every way", async (context) => {
   writeFileSync(at("allow.txt"), "# ours\nours.example\n");
   lists.malware.push("ours.example", "0.phishing.example");
   const [install, keygen, first] = sample("Begin", "sh").trim().split("\n");
@@ -126,7 +129,7 @@ test("from keygen to a client's answer, while the lists' host fails in all ways"
     feed.filter.info().tags.map(({ name }) => name),
     names,
   );
-  /** Follows the feed. What it says of each host. */
+  /** Follows the feed. Returns its answer for each host. */
   const says = async (...asked) => {
     await feed.update();
     return asked.map((host) => isListed(`https://www.${host}/login`) && why(`https://www.${host}/login`).join("+"));
@@ -135,15 +138,15 @@ test("from keygen to a client's answer, while the lists' host fails in all ways"
   assert.deepEqual(await says(...both), ["scam", "phishing+malware", false, false]);
   assert.equal(feed.generation, 1);
 
-  // Nothing is new: nobody sends a list, nothing is published, and cron sends no mail.
+  // Nothing is new: no list is sent, nothing is published, and cron sends no mail.
   const same = await run();
   assert.equal(same.mail, "");
   assert.deepEqual([same.code, same.asked, same.published], [0, UNCHANGED, false]);
   lists.malware.splice(lists.malware.indexOf("ours.example"), 1);
-  // It was left out, so the feed is the same without it.
+  // That list was left out, so the feed is the same without it.
   assert.deepEqual(await run(), { ...quiet, asked: "malware 200,phishing 304,scam 304", published: false });
 
-  // One list fails and stays, the others are published. What broke off is never taken for a list.
+  // One list fails and stays as it was; the others are published. A partial list is never used.
   let generation = feed.generation;
   for (const fault of [503, "short", 404, "empty"]) {
     const [newest, missed] = [`new-${fault}.phishing.example`, `missed-${fault}.scam.example`];
@@ -164,7 +167,7 @@ test("from keygen to a client's answer, while the lists' host fails in all ways"
     generation = feed.generation;
   }
 
-  // A list that moved, one that is gzipped, and one of a host without ETags.
+  // A list that moved, one that is gzipped, and one from a host without ETags.
   faults = { phishing: "moved", malware: "gzip", scam: "untold" };
   for (const name of names) lists[name].push(`later.${name}.example`);
   const moved = await run();
@@ -178,7 +181,8 @@ test("from keygen to a client's answer, while the lists' host fails in all ways"
   faults = { scam: "untold" };
   assert.deepEqual(await run(), { ...quiet, asked: "malware 304,phishing 304,scam 200", published: false });
 
-  // A page in place of a list, and a list that lost half of its hosts: nothing is published, and clients keep theirs.
+  // A web page instead of a list, and a list that lost half of its hosts: nothing is published, and clients keep
+  // theirs.
   faults = { malware: "page" };
   const page = await run();
   assert.match(page.mail, /malware\.txt: .*HTML.*stays/);
@@ -189,13 +193,13 @@ test("from keygen to a client's answer, while the lists' host fails in all ways"
   assert.match(shrunken.mail, /--max-removed/);
   assert.deepEqual([shrunken.code, shrunken.published], [2, false]);
   assert.deepEqual(await says("700.malware.example"), ["malware"]);
-  // README says how to publish it all the same.
+  // README says how to publish it anyway.
   assert.ok(readme.includes("`sh publish.sh --max-removed 100%`"));
   assert.deepEqual(await run("--max-removed 100%"), { ...quiet, asked: UNCHANGED, published: true });
   assert.deepEqual(await says("700.malware.example", "400.malware.example"), [false, "malware"]);
 });
 
-test("a list of the last run that is gone is fetched again, although its ETag is there", async () => {
+test("a list whose file is gone is fetched again, although its ETag is there", async () => {
   await sh("rm scam.txt", home);
   assert.deepEqual(await run(), { ...quiet, asked: "malware 304,phishing 304,scam 200", published: false });
 });
@@ -228,6 +232,6 @@ test("docs/feeds.md begins as README does; the crontab runs the script, and the 
     tagged.map(([tag, file]) => `${tag}=${fetched.find(([name]) => name === file)[1]}`),
   );
   assert.equal(given.options, "--allow=lists/allow.txt\n--allow-wins\n");
-  // Nothing else is served, and what is secret isn't in the folder that is.
+  // Nothing else is served, and no secret is in the served folder.
   assert.ok(!/public\/?\S*(key|state)/.test(script));
 });

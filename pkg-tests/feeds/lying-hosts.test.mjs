@@ -94,7 +94,7 @@ test("files and manifests that break off, are damaged, swapped, longer or shorte
     for (const [what, [expected, fault]] of Object.entries(faults)) {
       site.fault = (asked, response, bytes) => asked === path && fault(response, Buffer.from(bytes), path);
       const mended = path === "feed.json" && /^longer/.test(what);
-      if (mended) continue; // spaces after a manifest are no fault
+      if (mended) continue; // spaces after a manifest do no harm
       const code =
         path === "feed.json" && expected === "integrity" ? /signature|not_a_feed/ : new RegExp(`^${expected}$`);
       for (const attempt of [() => feed.update(), () => open()]) {
@@ -116,7 +116,7 @@ test("files and manifests that break off, are damaged, swapped, longer or shorte
   answers(feed, 3, { name: "third", which: "b" });
 });
 
-test("a transport that tells the length and ends early is `truncated`", async () => {
+test("a transfer that ends before its announced length is `truncated`", async () => {
   const { publisher, open } = await published();
   const feed = await open();
   publisher.delta();
@@ -132,7 +132,7 @@ test("a transport that tells the length and ends early is `truncated`", async ()
   await feed.update();
 });
 
-test("a file that is longer than signed is read no further", async () => {
+test("a file that is longer than signed is read only to its signed length", async () => {
   const { publisher, site, open } = await published();
   const { sha256: name, bytes: length } = publisher.listed[0];
   let sent = 0;
@@ -152,7 +152,7 @@ test("a file that is longer than signed is read no further", async () => {
   assert.ok(sent < 4e7 && length > 1000, `${sent} bytes`);
 });
 
-test("what an HTTP cache has damaged is fetched past it, once", async () => {
+test("a file that an HTTP cache has damaged is fetched once more, bypassing it", async () => {
   const { publisher, site, open } = await published();
   publisher.delta("second");
   for (const { sha256: path } of publisher.listed) {
@@ -182,7 +182,7 @@ test("files that aren't what the manifest says: a delta as base, a base as delta
     ["wrong_base", [base, second]],
     ["wrong_base", [base, first, first]],
     ["wrong_base", [base, first, second, first]],
-    // A length that was signed, and is wrong.
+    // A length that is signed but wrong.
     ["integrity", [base, { ...first, bytes: first.bytes + 1 }]],
     ["integrity", [base, { ...first, bytes: first.bytes - 1 }]],
   ];
@@ -202,7 +202,7 @@ test("files that aren't what the manifest says: a delta as base, a base as delta
   answers(feed, publisher.generation, { name: "third" });
 });
 
-test("a manifest beside which no file can lie is refused", async () => {
+test("a manifest URL that can have no files beside it is refused", async () => {
   const { publisher } = await published();
   const data = `data:application/json,${encodeURIComponent(publisher.manifest)}`;
   for (const url of [data, "blob:https://lists.example/feed", "about:blank"]) {

@@ -1,4 +1,4 @@
-/** Feeds: the memory that updates take and leave behind, each measured in a process of its own. */
+/** Feeds: the memory that updates take and leave behind, each measured in its own process. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -9,8 +9,8 @@ import { folder } from "../helpers/installed.mjs";
 import { Publisher } from "../helpers/publisher.mjs";
 
 /**
- * Runs a script that has `manifests` and `files`, all of one publisher, and `live`, how many bytes all arrays have that
- * are still used. What it prints.
+ * Runs a script that has `manifests` and `files`, all of one publisher, and `live`, which returns the bytes of all
+ * arrays still in use. Returns what it prints.
  */
 function alone(publisher, manifests, source) {
   const files = [...publisher.files].map(([name, bytes]) => (writeFileSync(join(folder, name), bytes), name));
@@ -23,7 +23,7 @@ function alone(publisher, manifests, source) {
     const publicKey = "${publisher.key.publicKey}";
     // The first collection only marks what the second one frees.
     const live = () => (gc(), gc(), process.memoryUsage().arrayBuffers);
-    // Once all has ended that was begun, and is collected.
+    // Once everything that was begun has ended and is collected.
     const settled = async () => {
       for (let i = 0; i < 5; i++) await new Promise((resolve) => (live(), setImmediate(resolve)));
       return live();
@@ -84,7 +84,7 @@ test("300 updates, half of which fail or are aborted, leave nothing behind", () 
   assert.ok(Number(grown) < 20_000, `${grown} bytes`);
 });
 
-// Large enough for a second copy to be more than what is allowed; `KEYS` builds others.
+// Large enough that a second copy would exceed the limit; `KEYS` builds others.
 const KEYS = Number(process.env.KEYS ?? 500_000);
 
 test("an update takes the memory of the old filter and the new one, with a cache a copy of the new file, and 256 KiB", () => {
@@ -120,7 +120,7 @@ test("an update takes the memory of the old filter and the new one, with a cache
           },
         }, { highWaterMark: 0 }));
       };
-      // It forgets what it is given, but for the manifest.
+      // It forgets what it is given, except the manifest.
       const kept = new Map();
       const cache = ${cached} ? {
         get: async (name) => kept.get(name),
@@ -143,7 +143,8 @@ test("an update takes the memory of the old filter and the new one, with a cache
     );
     const [opened, updated, again] = JSON.parse(out);
     const copy = cached ? 1 : 0;
-    // The peak, and what is left. A delta shares the bytes of its base, which is put again, as this cache has forgotten it.
+    // The peak, and what is left. A delta shares the bytes of its base, which is put again because this cache has
+    // forgotten it.
     const expected = [
       [opened, (1 + copy) * a, a],
       [updated, a + (1 + copy) * b, b],

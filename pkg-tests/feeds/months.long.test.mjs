@@ -1,8 +1,8 @@
 /**
- * A feed for months: the tool publishes a list that changes, and a client that follows answers like one that comes new.
- * `KEYS=1000000 HOSTS=hosts.txt.gz node --test pkg-tests/feeds/months.long.test.mjs` takes a real list, of a million lines.
- * Prints what a client fetches, and how long a query takes. The list of URLs is one of hosts at first, and then gets
- * pages, of other shapes each day.
+ * A feed for months: the tool publishes a list that changes, and a client that follows it answers like a new one.
+ * `KEYS=1000000 HOSTS=hosts.txt.gz node --test pkg-tests/feeds/months.long.test.mjs` takes a real list, of a million
+ * lines. Prints what a client fetches, and how long a query takes. The list of URLs is one of hosts at first, and then
+ * gets pages, of other shapes each day.
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -19,7 +19,7 @@ import { installed } from "../helpers/installed.mjs";
 const { openFeed, RibbonFilter, urlExpressions } = await installed();
 const KEYS = Number(process.env.KEYS ?? 20_000);
 const FPR = 1e-3;
-/** When the first list is published. The clients read the clock, to which nothing has expired by then. */
+/** When the first list is published. By the clients' clock, nothing has expired yet. */
 const BEGUN = Date.UTC(2099, 0, 1);
 const tool = (cwd, ...args) => execFileSync(join(root, "target/release/bloom-wasm"), args, { cwd, encoding: "utf8" });
 
@@ -46,7 +46,7 @@ function bitsToChoose(n, k) {
   return n * (part(k / n) + part(1 - k / n));
 }
 
-/** What a profile's lists are of: its entries, their keys, and questions that are to be answered with yes or with no. */
+/** For each profile, the entries of its lists, their keys, and questions to be answered with yes or with no. */
 const PROFILES = {
   raw() {
     const source = hosts();
@@ -77,7 +77,7 @@ const PROFILES = {
   },
 };
 
-/** Publishes so often, with so many keys added and as many removed each time. */
+/** Publishes `publishes` times, each time adding and removing a given number of keys. */
 async function follow({ profile = "raw", publishes, perDay, changed }) {
   const { publishing = [], take, key, opened, stranger } = PROFILES[profile]();
   const work = mkdtempSync(join(tmpdir(), "bloom-wasm-months-"));
@@ -90,7 +90,7 @@ async function follow({ profile = "raw", publishes, perDay, changed }) {
   const next = random();
   const count = Math.min(200_000, 2 * KEYS);
   const strangers = Array.from({ length: count }, (_, i) => stranger(i));
-  /** How many of these a filter has: keys, or URLs of a list of them. */
+  /** How many of these a filter finds: keys, or URLs of a list of URLs. */
   const ask = (filter, questions) =>
     profile === "url" ? questions.map((url) => Number(filter.hasUrl(url))) : [...filter.hasLines(lines(questions))];
   const mean = (answers) => sum(answers) / answers.length;
@@ -125,7 +125,7 @@ async function follow({ profile = "raw", publishes, perDay, changed }) {
 
     const members = lines(live.map(key));
     const gone = lines([...removed].map(key));
-    // What a browser opens below them: all that are new, and some of the others.
+    // URLs that a browser opens below them: for all new ones, and some of the others.
     const asked = opened ? [...added, ...live.slice(0, 1000)].map(opened) : [];
     const [one, other] = [follower, newcomer].map(({ filter }) => {
       const answers = filter.hasLines(members);
@@ -140,7 +140,7 @@ async function follow({ profile = "raw", publishes, perDay, changed }) {
     const { estimatedFpr, files, fpr } = follower.info();
     const { urlFpr, maxUrlFpr } = follower.filter.info();
     assert.ok((urlFpr ?? estimatedFpr) <= fpr, `${urlFpr ?? estimatedFpr} is over the budget`);
-    // Five standard deviations of so many tries.
+    // Five standard deviations.
     const most = (count, rate = FPR) => rate + 5 * Math.sqrt(rate / count);
     assert.ok(strangerRate <= most(strangers.length, maxUrlFpr ?? FPR), `${strangerRate} in publish ${publish}`);
     assert.ok(removed.size === 0 || goneRate <= most(removed.size), `${goneRate} of the removed in publish ${publish}`);

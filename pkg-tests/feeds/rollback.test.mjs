@@ -1,4 +1,4 @@
-/** Feeds: an older manifest, another feed's, or a second one of the same generation is refused. */
+/** Feeds: a manifest that is older, another feed's, or a second one of the same generation is refused. */
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { answers, bases, gate, older, published, tab } from "../helpers/feeds.mjs";
@@ -24,7 +24,7 @@ test("a rollback is refused: replayed and swapped manifests, another feed's, and
   answers(feed, 2, { name: "second" });
   site.publisher = publisher;
 
-  // Whoever stole the key signs the highest generation.
+  // The thief of the key signs the highest generation.
   publisher.manifest = manifest(publisher.payload({ generation: 2 ** 53 - 1 }), [publisher.key]);
   assert.equal(await feed.update(), true);
   const next = keyPair();
@@ -38,11 +38,11 @@ test("a rollback is refused: replayed and swapped manifests, another feed's, and
   await fails("signature", stays.update());
   const moved = await open({ cache, publicKey: next.publicKey });
   answers(moved, 3, { name: "honest" });
-  // With both keys it is a third set.
+  // Both keys together are a third set.
   answers(await open({ cache, publicKey: both }), 3, { name: "honest" });
 });
 
-test("a place of a CDN that is a little behind another is no rollback", async () => {
+test("a CDN node that lags a little isn't a rollback", async () => {
   const { publisher, open } = await published();
   const [second, first, third] = [9, 11, -1].map((minutes) => older(publisher, minutes * 60_000));
   const again = manifest(publisher.payload({ name: "again", generation: 2 }), [publisher.key]);
@@ -63,7 +63,7 @@ test("a place of a CDN that is a little behind another is no rollback", async ()
     publisher.manifest = manifest;
     await fails("rollback", feed.update());
   }
-  // Nobody knows what the generation in place is worth that nobody has.
+  // A lag is only tolerated against a generation in place, and this client can't put one there.
   publisher.manifest = second;
   for (const { sha256: name } of publisher.listed) cache.entries.delete(publisher.kept(name));
   await fails("rollback", open({ cache }));
@@ -76,7 +76,7 @@ test("a place of a CDN that is a little behind another is no rollback", async ()
   publisher.manifest = behind;
   assert.equal(await feed.update(), false);
   answers(feed, 2, { name: "second" });
-  // What has expired doesn't look as if all were well.
+  // An expired generation must not look as if all were well.
   mock.timers.enable({ apis: ["Date"], now: Date.now() + 3_600_000 - 1000 });
   try {
     publisher.publish({ createdAt: Date.now() - 1000, expires: Date.now() + 60_000 });
@@ -95,7 +95,7 @@ test("a place of a CDN that is a little behind another is no rollback", async ()
   feed.close();
 });
 
-test("two payloads of one generation: what the cache has stays, and that is said", async () => {
+test("two payloads of one generation: the cache's one stays, and this is reported", async () => {
   const { publisher, open } = await published();
   const cache = memoryCache();
   const slow = tab(cache);

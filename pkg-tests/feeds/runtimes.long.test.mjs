@@ -25,7 +25,7 @@ const home = join(folder, "feeds");
 mkdirSync(home, { recursive: true });
 for (const name of ["indexedDb", "kv"]) writeFileSync(join(home, `${name}.mjs`), adapter(name));
 
-/** What a client says of a feed: what it begins with, what its update comes to, and what it has then. */
+/** A client's report on a feed: what it opens with, the result of its update, and what it has then. */
 writeFileSync(
   join(home, "ask.mjs"),
   `
@@ -41,7 +41,7 @@ writeFileSync(
   `,
 );
 
-/** What clients say when the feed is there, has gone on, was damaged, set back, and is away. */
+/** The reports when the feed is there, has been updated, was damaged, rolled back, and is down. */
 async function told(ask) {
   const publisher = new Publisher(base);
   publisher.delta("second");
@@ -66,7 +66,7 @@ async function told(ask) {
   assert.equal(await say(), "3,signature,3,third,true,", "another's");
 }
 
-test("the tool publishes, and a client follows it to the key", async () => {
+test("the tool publishes, and a client follows it exactly, key by key", async () => {
   const work = join(folder, "publisher");
   mkdirSync(work, { recursive: true });
   const env = { ...process.env, PATH: join(setup.root, "target/release") + delimiter + process.env.PATH };
@@ -81,7 +81,7 @@ test("the tool publishes, and a client follows it to the key", async () => {
     writeFileSync(join(work, "list"), list.join("\n"));
     tool("publish", "public", "--state", "state", "list", "--sign", "feed.key", "--sign", "other.key", ...described);
   };
-  /** The keys on the list in this round: some come and some go. */
+  /** The keys on the list in this round: some are new and some are gone. */
   const listed = (round) => hosts.slice(20 * round, 1000 + 25 * round);
   publish(listed(0));
   const url = pathToFileURL(join(work, "public/feed.json"));
@@ -95,7 +95,7 @@ test("the tool publishes, and a client follows it to the key", async () => {
     read.length = 0;
     for (const feed of feeds) assert.equal(await feed.update(), true);
     fetched += read[0];
-    // One who comes anew has the same.
+    // A new client has the same.
     if (round % 10 === 0)
       feeds.push(await openFeed(url, { ...options, publicKey: [of("third.key"), of("other.key")] }));
     const members = new Set(listed(round));
@@ -122,12 +122,12 @@ test(`\`feed verify\` refuses the ${refused.length} manifests that clients refus
     return spawnSync(join(setup.root, "target/release/bloom-wasm"), args, { encoding: "utf8" });
   };
   assert.equal(verify(publisher.manifest).status, 0);
-  // What is as long as allowed.
+  // A manifest of the greatest length.
   const longest = JSON.stringify(publisher.payload()).padEnd(2 ** 20);
   assert.equal(verify(manifest(longest, [publisher.key])).status, 0);
   for (const [code, make, what = make.toString()] of refused) {
     const { status, stderr } = verify(make(publisher));
-    // It has nothing to remember.
+    // The command keeps no state.
     if (["wrong_feed", "rollback"].includes(code)) continue;
     assert.equal(status, code === "expired" ? 1 : 2, `${what}: ${stderr}`);
   }
@@ -182,7 +182,7 @@ writeFileSync(
   const [url, publicKey] = globalThis.Deno?.args ?? process.argv.slice(2);
   const feed = await openFeed(url, { publicKey, cache: null });
   const wrong = await openFeed(url, { publicKey: "A".repeat(43), cache: null }).catch(({ code }) => code);
-  feed.watch({ every: 600_000 }); // which doesn't keep it running
+  feed.watch({ every: 600_000 }); // must not keep it running
   console.log(feed.generation, await feed.update(), feed.filter.has("evil.example"), wrong);
   `,
 );
@@ -233,7 +233,7 @@ test("Chromium: Cache Storage and IndexedDB", { skip: noChromium, timeout: 10 * 
   }
 });
 
-test("Chromium: of two tabs, the one whose put is slow doesn't set the cache back", {
+test("Chromium: of two tabs, the one with the slow put doesn't set the cache back", {
   skip: noChromium,
   timeout: 10 * PATIENCE,
 }, async () => {

@@ -18,7 +18,7 @@ test("several keys and their rotation", async () => {
   assert.equal(await feed.update(), true);
   const { message } = await fails("signature", open());
   assert.match(message, /: none of the public keys has signed the manifest; is publicKey that of this feed\?$/);
-  // The order of the keys, and keys that come twice, make no other set.
+  // The order of the keys, and repeated keys, make no difference.
   const cache = memoryCache();
   await open({ cache, publicKey: [next.publicKey, old.publicKey] });
   const names = [...cache.entries.keys()];
@@ -26,7 +26,7 @@ test("several keys and their rotation", async () => {
   assert.deepEqual([...cache.entries.keys()], names);
 });
 
-test("an unsigned feed, for those who say so", async () => {
+test("an unsigned feed, if the caller says so", async () => {
   const { publisher, site, open } = await published();
   publisher.signers = [];
   publisher.publish();
@@ -36,7 +36,7 @@ test("an unsigned feed, for those who say so", async () => {
   publisher.signers = [keyPair()];
   publisher.publish();
   assert.equal(await feed.update(), true);
-  // One that is older by its time, too, could come from an edge that is behind.
+  // One that is also older by its time could come from an edge that lags behind.
   publisher.manifest = manifest(publisher.payload({ generation: 2, createdAt: Date.now() + 1000 }));
   await fails("rollback", feed.update());
   publisher.manifest = manifest(publisher.payload({ generation: 5, fpr: 2 }));
@@ -44,7 +44,7 @@ test("an unsigned feed, for those who say so", async () => {
   assert.equal(message, `${site.url}: this is no manifest of a feed: fpr is wrong`);
 });
 
-test("where signatures can't be checked, that is said", async () => {
+test("if signatures can't be checked, the error says so", async () => {
   const { open } = await published();
   const { subtle } = crypto;
   const without = async (value, run) => {

@@ -5,7 +5,7 @@ import { answers, bases, floorOf, gate, older, published, RibbonFilter, tab } fr
 import { fails, noNetwork, turns } from "../helpers/following.mjs";
 import { memoryCache, webLocks, without } from "../helpers/publisher.mjs";
 
-test("another tab goes on: its generation is a floor here, and its cache is not set back", async () => {
+test("another tab is ahead: its generation is a floor here, and its cache isn't set back", async () => {
   const { publisher, site, open } = await published();
   const cache = memoryCache();
   const [one, two] = [await open({ cache }), await open({ cache })];
@@ -25,7 +25,7 @@ test("another tab goes on: its generation is a floor here, and its cache is not 
   assert.deepEqual(site.asked(), ["feed.json"]);
 });
 
-test("a generation that another tab keeps in between leaves nothing in the cache", async () => {
+test("a generation that another tab stores in between leaves nothing behind in the cache", async () => {
   const { publisher, open } = await published();
   const cache = memoryCache();
   const views = [tab(cache), tab(cache)];
@@ -33,7 +33,7 @@ test("a generation that another tab keeps in between leaves nothing in the cache
   const [one, two] = await Promise.all(views.map((view) => open({ cache: view, fetch })));
   await one.update();
   await two.update();
-  /** Holds the first put of such a name. */
+  /** Holds the first put of a name with this beginning. */
   const held = (view, kind) => {
     const [reached, goOn] = [gate(), gate()];
     view.fault = (method, name) => {
@@ -102,7 +102,7 @@ async function withLocks(locks, run) {
 }
 
 for (const fails of [false, true]) {
-  test(`a tab whose put is slow${fails ? " and fails" : ""} doesn't set back what another has kept meanwhile`, async () => {
+  test(`a tab whose put is slow${fails ? " and fails" : ""} doesn't set back what another has stored meanwhile`, async () => {
     for (const start of ["empty", "filled"]) {
       for (let n = 0; ; n++) {
         const { publisher, open } = await published();
@@ -120,7 +120,7 @@ for (const fails of [false, true]) {
           if (fails) throw new DOMException("no room", "QuotaExceededError");
         };
         const one = open({ cache: slow }).then(async (feed) => {
-          if (start === "filled") await feed.update(); // the one behind
+          if (start === "filled") await feed.update(); // the one in the background
           return feed;
         });
         const ended = Symbol();
@@ -135,11 +135,11 @@ for (const fails of [false, true]) {
         goOn.open();
         await one;
         assert.equal(floorOf(cache), publisher.generation, `${start}, put ${n}`);
-        // It is whole, and nothing else is there.
+        // It is complete, and nothing else is there.
         const offline = await open({ cache, fetch: noNetwork });
         answers(offline, publisher.generation, { name: "ahead" });
         assert.equal(cache.entries.size, 4, [...cache.entries.keys()].join());
-        // The slow one has its own generation, and goes on from there.
+        // The slow one has its own generation, and continues from there.
         assert.equal((await one).cacheError, undefined);
         publisher.delta("after");
         assert.equal(await (await one).update(), true);
@@ -170,7 +170,7 @@ test("the manifest is put under a lock, which is held for nothing else", async (
   });
 });
 
-test("while one tab puts a manifest, another waits with its own", async () => {
+test("while one tab puts a manifest, another waits before putting its own", async () => {
   const { publisher, open } = await published();
   const cache = memoryCache();
   const slow = tab(cache);
@@ -238,7 +238,7 @@ test("a lock that isn't free within five seconds is a cacheError, until the next
     assert.equal(feed.cacheError, undefined);
     assert.equal(floorOf(cache), 3);
   });
-  // A page without an origin has locks that it may not use.
+  // A page with an opaque origin has locks that it may not use.
   const request = () => Promise.reject(new DOMException("not here", "SecurityError"));
   await withLocks({ request }, async () => {
     const feed = await open({ cache });

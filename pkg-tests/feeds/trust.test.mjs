@@ -1,15 +1,15 @@
-/** What a client believes of a manifest, as a table: steps 4 to 6 of FEED-FORMAT.md, "What a client must do". */
+/** Whether a client accepts a manifest, as a table: steps 4 to 6 of FEED-FORMAT.md, "What a client must do". */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import "../helpers/installed.mjs"; // fails if js/ is newer than the build
 
-// The package exports no part of it.
+// The package doesn't export it.
 const { trust } = await import("../../target/npm/js/feed/trust.js");
 
 const MINUTE = 60_000;
 const NOW = 1_000 * MINUTE;
 
-/** A manifest of a generation: published so many minutes ago, and good for so many more. */
+/** A manifest of a generation, with the minutes since its publication and until its expiry. */
 const made = (generation, { ago = 0, left = 60, feed = "a", as = "" } = {}) => ({
   feedId: feed,
   generation,

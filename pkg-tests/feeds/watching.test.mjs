@@ -9,7 +9,7 @@ import { fails } from "../helpers/following.mjs";
 import { folder } from "../helpers/installed.mjs";
 import { Publisher } from "../helpers/publisher.mjs";
 
-test("how often it is to be watched", async () => {
+test("the interval of watching", async () => {
   const { open } = await published();
   const feed = await open();
   assert.throws(() => feed.watch(), { code: "invalid_parameter" });
@@ -27,10 +27,10 @@ async function watched() {
     if (site.down) throw new TypeError("offline");
     return new Response(url.endsWith("feed.json") ? publisher.manifest : publisher.files.get(url.split("/").at(-1)));
   };
-  // Without signatures, which are checked in another thread.
+  // Unsigned, because signatures are checked in another thread.
   const feed = await openFeed("https://lists.example/feed.json", { publicKey: null, cache: null, fetch });
   site.asked = 0;
-  /** Waits until what has begun is done: only promises, in few turns. */
+  /** Waits until everything that has begun is done: only promises, in few turns. */
   const settled = async () => {
     for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve));
   };
@@ -58,7 +58,7 @@ test("watching: at its pace, with jitter, slower after failures, until it is sto
     assert.deepEqual(seen, [2]);
     await pass(10_000);
     assert.deepEqual([site.asked, seen], [2, [2]]);
-    // An update by somebody else is told too.
+    // Updates by others are reported, too.
     publisher.delta();
     await feed.update();
     await settled();
@@ -111,7 +111,7 @@ test("watching: at its pace, with jitter, slower after failures, until it is sto
   }
 });
 
-test("callbacks that throw are told as uncaught, and the watching goes on", async () => {
+test("errors of callbacks are reported as uncaught, and watching continues", async () => {
   const source = `
     import { openFeed } from "bloom-wasm/reader";
     import { readFileSync } from "node:fs";
@@ -163,7 +163,7 @@ test("watching alone doesn't keep a program running", () => {
   assert.equal(execFileSync(process.execPath, ["--input-type=module", "-e", source], options), "watching\n");
 });
 
-test("update with `every` leaves a host that fails alone for longer and longer, and says why", async () => {
+test("update with `every` waits longer and longer for a host that fails, and says why", async () => {
   const { publisher, site, feed } = await watched();
   const now = Date.now();
   const at = (minutes, run) => during(now + minutes * 60_000, run);
@@ -175,7 +175,7 @@ test("update with `every` leaves a host that fails alone for longer and longer, 
   site.down = true;
   let error;
   const asked = [];
-  // An alarm each half hour, which comes a little early or late.
+  // An alarm every half hour, a little early or late.
   for (let alarm = 1; alarm <= 30; alarm++) {
     const before = site.asked;
     const told = await at(30 * alarm + (alarm % 3) - 1, () => fails("network", feed.update({ every })));
@@ -184,14 +184,14 @@ test("update with `every` leaves a host that fails alone for longer and longer, 
     error = told;
   }
   assert.deepEqual(asked, [1, 3, 7, 15, 23]);
-  // Whoever doesn't say how often it asks is always obeyed.
+  // Without an interval, every call asks the host.
   site.down = false;
   const { asked: sofar } = site;
   publisher.publish({ expires: now + 100 * HOUR });
   assert.equal(await at(901, () => feed.update()), true);
   assert.equal(site.asked, sofar + 1);
   assert.equal(await at(902, () => feed.update({ every })), false);
-  // A clock that was set back holds nothing up. Any time before that of the failure will do.
+  // A clock that was set back must not hold anything up. Any time before that of the failure will do.
   site.down = true;
   await at(903, () => fails("network", feed.update({ every })));
   site.down = false;

@@ -1,13 +1,13 @@
 /**
- * Entries of a list of URLs, and URLs that a browser opens at or below them. A filter may miss none of these. What is
- * below an entry is known here from the parts that both are made of, and from no parser.
+ * Entries of a list of URLs, and URLs that a browser opens at or below them. A filter may miss none of these. Whether a
+ * URL is below an entry is known here from the parts of both, without a parser.
  */
 import { random } from "./spellings.mjs";
 
 export { random };
 
 const WORDS = ["evil", "a-b", "x1", "login", "0x", "shop", "q--r", "7up"];
-/** Labels before the one that makes a host its own. */
+/** Labels before the one that makes a host unique. */
 const LABELS = [
   "www",
   "a",
@@ -23,7 +23,7 @@ const LABELS = [
   "z--z",
 ];
 const ENDS = ["example", "test", "co.test", "xn--p1ai"];
-/** How else a label may be written. */
+/** Other ways to write a label. */
 const UNICODE = {
   "xn--bcher-kva": ["bücher", "BÜCHER", "b\u0075\u0308cher"],
   "xn--strae-oqa": ["straße", "STRA\u1e9eE"],
@@ -48,7 +48,7 @@ const PARTS = [
 ];
 const QUERIES = ["?q=1", "?a/b?c", "?/", "??", "?a=%20b&c", "?../..", "?x@y:z"];
 
-/** Subdomains; and those that only some parsers take, or that they read in two ways. */
+/** Subdomains, and others that only some parsers accept, or that they read in two ways. */
 const SUBDOMAINS = [
   "www.",
   "x1.",
@@ -76,7 +76,7 @@ const choice = (next) => (choices) => choices[Math.floor(next() * choices.length
 const isAddress = (host) => host.startsWith("[") || /^\d+\.\d+\.\d+\.\d+$/.test(host);
 const isName = (host) => !isAddress(host) && host.split(".").length >= 2 && host.split(".").length <= 5;
 
-/** A host of a slot's first part, which no other number gives. */
+/** A host for a slot's first part, unique to this number. */
 function host(shape, i, next) {
   const one = choice(next);
   const own = one(WORDS) + i;
@@ -100,7 +100,7 @@ function host(shape, i, next) {
   }
 }
 
-/** A path and a query of a slot's second part. */
+/** A path and a query for a slot's second part. */
 function path(shape, next) {
   const one = choice(next);
   const folders = (count) => `/${Array.from({ length: count }, () => `${one(PARTS)}/`).join("")}`;
@@ -110,7 +110,7 @@ function path(shape, next) {
   return next() < 0.3 ? [folders(4 + Math.floor(next() * 3)), ""] : [folders(Math.floor(next() * 6)) + one(PARTS), ""];
 }
 
-/** Entry `i` of a list, of one of these slots. */
+/** Entry `i` of a list, with one of these slots. */
 export function entry(i, slots, next) {
   const slot = choice(next)(slots);
   const [its, query] = path(slot % 6, next);
@@ -130,7 +130,9 @@ export function line({ host, path, query }, next) {
   return one(["", "http://", "https://", "HTTP://"]) + host + path + query;
 }
 
-/** An entry of a real list, from its line; undefined if that has escapes, say, and may not be what it looks like. */
+/**
+ * An entry of a real list, from its line; undefined if it has escapes, for example, and may not be what it looks like.
+ */
 export function read(line) {
   const form = /^(?:https?:\/\/)?([\w.-]+)(?::\d+)?(\/[^?#]*)?(\?[^#]*)?(?:#.*)?$/i;
   const [, host = "", path = "/", query = ""] = form.exec(line) ?? [];
@@ -225,7 +227,7 @@ function oddPath(path, next) {
   const rest = [...path.slice(1)].map((char, i, all) => {
     if (next() > share) return char;
     if (char === "/") return one(["\\", "//", "/./", "/x/../", "/%2e/"]);
-    // What is in an escape stays.
+    // Escapes stay.
     return /[a-z]/.test(char) && all[i - 1] !== "%" && all[i - 2] !== "%" ? one([escaped(char), `\t${char}`]) : char;
   });
   return one(["/", "\\", "/./", "/x/../", "//"]) + rest.join("");

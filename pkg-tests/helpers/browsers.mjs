@@ -1,10 +1,12 @@
-/** The browsers that tests drive, and other programs that they start: all end with the test's process, however that ends. */
+/**
+ * The browsers that tests drive, and other programs that they start. All end with the test's process, however it ends.
+ */
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import * as setup from "../../scripts/setup.mjs";
 
-/** How many milliseconds one thing may take: a busy machine is slow to start a browser, and to show its first page. */
+/** How many milliseconds one step may take: a busy machine is slow to start a browser, and to show its first page. */
 export const PATIENCE = 90_000;
 
 // The drivers kill their browsers when this process exits, so a signal has to let it exit.
@@ -30,7 +32,7 @@ export async function playwright() {
   return chromium.launch({ ...options, executablePath: setup.chromium(), args: CHROMIUM });
 }
 
-/** Puppeteer drives a Firefox as it is installed, and puts extensions into both. */
+/** Puppeteer can drive an installed Firefox, and put extensions into both browsers. */
 const puppeteers = {
   Chromium: { find: setup.chromium, browser: "chrome", pipe: true, enableExtensions: true, args: CHROMIUM },
   Firefox: { find: setup.firefox, browser: "firefox" },
@@ -44,7 +46,7 @@ export function missing(name) {
   return packages() ? undefined : setup.NOT_INSTALLED;
 }
 
-/** A browser of this name that Puppeteer drives, with arguments and preferences of one's own. */
+/** A browser of this name that Puppeteer drives, with given arguments and preferences. */
 export async function puppeteer(name, { args = [], ...its } = {}) {
   const { find, ...known } = puppeteers[name];
   const driver = createRequire(join(packages(), "user.cjs"))("puppeteer-core");
@@ -66,7 +68,7 @@ export const backgrounds = (script) => ({
   },
 });
 
-/** For the head of a script: its first fetch fails, such as that of its filter. */
+/** Code for the beginning of a script that makes its first fetch fail, such as that of its filter. */
 export const FAILS_ONCE = `
   const whole = globalThis.fetch;
   globalThis.fetch = async () => {
@@ -75,14 +77,14 @@ export const FAILS_ONCE = `
   };
 `;
 
-/** A new page of a browser of either driver, which waits for what it is asked for. */
+/** A new page of a browser of either driver, with long timeouts. */
 export async function newPage(browser) {
   const page = await browser.newPage();
   page.setDefaultTimeout(PATIENCE);
   return page;
 }
 
-/** What a page says that is opened at a URL, by default the verdict. */
+/** Opens a page at a URL. Returns what it says, by default the verdict. */
 export async function visit(browser, url, ask = () => globalThis.verdict) {
   const page = await newPage(browser);
   try {
@@ -93,10 +95,10 @@ export async function visit(browser, url, ask = () => globalThis.verdict) {
   }
 }
 
-/** What a worker of the visited page says; this is run by the page. */
+/** What a worker of the visited page says. Runs in the page. */
 export const ofWorker = () => globalThis.ofWorker();
 
-/** What a page without WebAssembly has to say, and what the entry says that needs it. */
+/** What a page without WebAssembly must report, and the message of the entry that needs it. */
 export const ofStrict = async () => [await globalThis.verdict, await globalThis.ofFull()];
 
 /** Starts another program. */

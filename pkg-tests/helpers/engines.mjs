@@ -1,4 +1,4 @@
-/** The two imports, whose filters are asked in WebAssembly and in plain JavaScript. */
+/** The two imports, whose filters run in WebAssembly and in plain JavaScript. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ export const full = await installed();
 export const reader = await installed("bloom-wasm/reader");
 export const engines = { "bloom-wasm": full, "bloom-wasm/reader": reader };
 
-/** That `run` throws a FilterError with this code, and a message with these words. */
+/** Asserts that `run` throws a FilterError with this code, and a message with these words. */
 export function fails(code, run, words = /./) {
   assert.throws(run, (error) => {
     assert.ok(error instanceof full.FilterError, inspect(error));
@@ -35,8 +35,8 @@ export function outcome(run) {
 }
 
 /**
- * Throws unless both imports refuse, or accept, some bytes alike. FORMAT.md section 8 lets a reader say either where several
- * rules are broken, or a filter is too large; and the reader knows no filters of other software.
+ * Throws unless both imports refuse, or accept, some bytes alike. FORMAT.md section 8 lets a reader report either error
+ * if several rules are broken, or if a filter is too large; and the reader doesn't know filters of other software.
  */
 export function requireAlike(inJavaScript, inWasm, what) {
   if (inJavaScript === inWasm || inJavaScript === "unsupported_kind") return;

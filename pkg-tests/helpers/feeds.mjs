@@ -1,4 +1,4 @@
-/** What the tests of feeds share: two lists, a publisher of one, and what a feed must answer. */
+/** What the tests of feeds share: two lists, a publisher of one, and the answers that a feed must give. */
 import assert from "node:assert/strict";
 import { mock } from "node:test";
 import { served } from "./following.mjs";
@@ -16,12 +16,12 @@ export const bases = Object.fromEntries(
 /** A publisher on a server, and how to open its feed. */
 export const published = (which = "a") => served(new Publisher(bases[which]), openFeed);
 
-/** The newest manifest as if it had been published so many milliseconds ago; more than a CDN may be behind. */
+/** The newest manifest, as if published `age` milliseconds ago: by default more than a CDN may lag behind. */
 export function older(publisher, age = 10 * 60_000 + 1000) {
   return manifest(publisher.payload({ createdAt: Date.now() - age }), [publisher.key]);
 }
 
-/** That a feed answers from this generation, and from the whole of it. */
+/** Asserts that a feed answers from this generation, and from all of it. */
 export function answers(feed, generation, { name, which = "a" } = {}) {
   assert.equal(feed.generation, generation);
   assert.ok(feed.filter.hasAll(keysOf(which)), "a false negative");
@@ -36,7 +36,7 @@ export function floorOf({ entries }) {
 
 export const HOUR = 3_600_000;
 
-/** The view of a cache that one tab has. `fault` is called as that of the cache. */
+/** The view of a cache that one tab has. `fault` is called like the cache's own. */
 export function tab(cache) {
   const view = { fault: undefined };
   for (const method of ["get", "put", "delete"]) {
@@ -48,7 +48,7 @@ export function tab(cache) {
   return view;
 }
 
-/** Something that others wait for, and what lets them go on. */
+/** A promise that others wait for, and the function that resolves it. */
 export function gate() {
   let open;
   const opened = new Promise((resolve) => (open = resolve));

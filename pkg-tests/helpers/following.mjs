@@ -20,7 +20,7 @@ export async function served(publisher, opening) {
   return { publisher, site, open };
 }
 
-/** That a promise rejects with a FilterError of this code. */
+/** Asserts that a promise rejects with a FilterError of this code. */
 export async function fails(code, promise, what) {
   const error = await promise.then(
     (value) => assert.fail(`${what ?? code}: it resolved with ${value}`),
@@ -36,8 +36,8 @@ export async function fails(code, promise, what) {
 const { subtle } = webcrypto;
 
 /**
- * Lets everything go on that waits for no timer and no network. Signatures and hashes are made by other threads, so a
- * hash is waited for now and then, which is made after those that were asked for before.
+ * Lets everything continue that doesn't wait for a timer or the network. Other threads make signatures and hashes, so
+ * this now and then waits for a hash, which is made after those requested earlier.
  */
 export async function turns() {
   for (let i = 0; i < 30; i++) {
@@ -55,7 +55,7 @@ export function collectGarbage() {
 /** A `fetch` without a network. */
 export const noNetwork = () => Promise.reject(new TypeError("offline"));
 
-/** A Worker's requests: what one has made to abort throws in another, as it does in workerd. `at` is the one that runs. */
+/** A Worker's requests: an AbortController of one throws in another, as in workerd. `at` is the current request. */
 export function workerRequests(context) {
   const requests = { at: 1 };
   const { AbortController } = globalThis;

@@ -1,4 +1,4 @@
-/** The packed tarball, installed into a folder of its own for each file of tests. */
+/** The packed tarball, installed into its own folder for each file of tests. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { root } from "../../scripts/setup.mjs";
 import { golden } from "../runtimes/golden.mjs";
 import { install } from "./install.mjs";
 
-/** The folder into which the package is installed, as a user does that; it goes with this process. */
+/** The folder into which the package is installed, as a user does. It is removed when this process ends. */
 export const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
 
@@ -19,7 +19,7 @@ else {
   install(folder);
 }
 
-/** Fails if a source is newer than the build, so that no test passes for what was. */
+/** Fails if a source is newer than the build, so that no test passes because of an old build. */
 function requireBuilt() {
   const changed = (path) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const built = changed("dist/core.js");
@@ -33,26 +33,26 @@ function requireBuilt() {
 
 export const tarball = join(folder, "bloom-wasm.tgz");
 
-/** An entry of the installed package, imported from where a user's own file would import it. */
+/** An entry of the installed package, imported as from a user's file. */
 export async function installed(entry = "bloom-wasm") {
   const user = join(folder, `user-${entry.replaceAll("/", "-")}.mjs`);
   writeFileSync(user, `export * from "${entry}";\n`);
   return import(pathToFileURL(user).href);
 }
 
-/** What a page gets from an entry of the installed package, by the manifest. */
+/** The module that a page gets for an entry of the installed package, according to the manifest. */
 export function forPages(entry = "./reader") {
   const home = join(folder, "node_modules/bloom-wasm");
   return import(pathToFileURL(join(home, fileForPages(home, entry))).href);
 }
 
-/** The file of an entry that a page gets, in the package's folder. */
+/** The file that a page gets for an entry, in the package's folder. */
 export function fileForPages(home, entry) {
   const { exports } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));
   return exports[entry].browser ?? exports[entry].default;
 }
 
-/** A folder of that name beside the installed package, with the app of runtimes/ and the golden files inside of it. */
+/** A folder of that name beside the installed package, with the app of runtimes/ and the golden files in it. */
 export function app(name) {
   const app = join(folder, name);
   const filter = (path) => !path.endsWith(".test.mjs");
@@ -61,7 +61,7 @@ export function app(name) {
   return app;
 }
 
-/** For a script of its own process: `memory` becomes WebAssembly's, which the package keeps to itself. */
+/** Code for a script in its own process: `memory` becomes WebAssembly's, which the package doesn't export. */
 export const CATCH_MEMORY = `
   const { Instance } = WebAssembly;
   let memory;

@@ -1,4 +1,4 @@
-/** Manifests that clients refuse, and so does the tool. */
+/** Manifests that both clients and the tool refuse. */
 import assert from "node:assert/strict";
 import { base64url, keyPair, manifest, signature } from "./publisher.mjs";
 
@@ -45,14 +45,14 @@ const heads = {
   expired: [{ expires: 0 }, { expires: 1 }],
 };
 
-/** What a publisher of feeds lists: without a delta, some of the changes below would change nothing. */
+/** The files of a feed: without a delta, some of the changes below would have no effect. */
 function baseAndDelta({ listed }) {
   const kinds = listed.map(({ kind }) => kind);
   assert.deepEqual(kinds, ["base", "delta"]);
   return listed;
 }
 
-/** In members of a feed's that has a base and a delta. */
+/** Changes of the members of a feed that has a base and a delta. */
 const ofFeed = [
   ...JUNK.map((files) => ({ files })),
   { profile: "url" }, // the base's is raw
@@ -77,7 +77,7 @@ const ofFeed = [
 
 const HASH = "0".repeat(64);
 
-/** In members of a sharded filter's. */
+/** Changes of the members of a sharded filter. */
 const ofShards = [
   ...["shards", "bytes", "pages"].flatMap((member) => JUNK.map((value) => ({ [member]: value }))),
   { shards: 0 },
@@ -113,7 +113,7 @@ const ofShards = [
   ].map((tags) => ({ tags })),
 ];
 
-/** All cases, each with the code that a client answers it with, having generation 2 in place. */
+/** All cases, each with the error code of a client that has generation 2 in place. */
 function casesOf(typ, otherTyp, members) {
   const other = keyPair();
   const its = (publisher, changes) => JSON.stringify(publisher.payload({ generation: 3, ...changes }));
@@ -157,7 +157,7 @@ function casesOf(typ, otherTyp, members) {
       (publisher) => whole(publisher, (made) => void (made.signatures[0] = made.signatures[0].signature)),
       (publisher) => whole(publisher, (made) => void (made.signatures = [null, 5, "a", [], {}])),
       (publisher) => whole(publisher, (made) => void (made.signatures = made.signatures.map(Object.values))),
-      // No signature is looked at that stands elsewhere.
+      // Signatures in other places don't count.
       (publisher) => whole(publisher, ({ payload, signatures: [one] }) => ({ payload, signatures: [], ...one })),
     ],
     not_a_feed: [

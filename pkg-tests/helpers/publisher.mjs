@@ -1,6 +1,7 @@
 /**
- * Publishers of feeds and sharded filters for tests, by Node's own Ed25519 and SHA-256, and a server that can be told to
- * misbehave. A feed's deltas add no keys: each only gives the filter another name, which tells the generations apart.
+ * Publishers of feeds and sharded filters for tests, with Node's own Ed25519 and SHA-256, and a server that can be told
+ * to misbehave. A feed's deltas add no keys: each only gives the filter another name, which tells the generations
+ * apart.
  */
 import { execFileSync } from "node:child_process";
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
@@ -16,20 +17,20 @@ const { h32Raw } = await xxhash();
 export const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 export const base64url = (bytes) => Buffer.from(bytes).toString("base64url");
 
-/** A pair of keys: `publicKey` as clients are given it. */
+/** A pair of keys, with `publicKey` in the form for clients. */
 export function keyPair() {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   return { privateKey, publicKey: publicKey.export({ format: "jwk" }).x };
 }
 
-/** A signature as it stands in a manifest. */
+/** A signature as in a manifest. */
 export function signature(payload, { privateKey }, header = { alg: "EdDSA", typ: "bloom-wasm-feed" }) {
   const encoded = typeof header === "string" ? header : base64url(JSON.stringify(header));
   const bytes = sign(null, Buffer.from(`${encoded}.${payload}`), privateKey);
   return { protected: encoded, signature: base64url(bytes) };
 }
 
-/** A manifest of any payload. */
+/** A manifest with any payload. */
 export function manifest(payload, signers = [], header) {
   const encoded = base64url(typeof payload === "string" ? payload : JSON.stringify(payload));
   return Buffer.from(
@@ -80,7 +81,7 @@ export function adapter(name) {
   return snippets.find((snippet) => new RegExp(`^export .*\\b${name}\\b`, "m").test(snippet));
 }
 
-/** The workflow of examples/lists, as it stands and with the step of docs/feeds.md for S3 and R2. */
+/** The workflow of examples/lists, as it is and with the step of docs/feeds.md for S3 and R2. */
 export function workflows() {
   const read = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
   const pages = read("examples/lists/feed.yml");
@@ -88,7 +89,7 @@ export function workflows() {
   return { pages, s3: pages.replace("          pages: true\n", step) };
 }
 
-/** What publishers of feeds and of sharded filters have in common. */
+/** The common part of publishers of feeds and of sharded filters. */
 class AnyPublisher {
   key = keyPair();
   feedId = sha256(this.key.publicKey).slice(0, 32);
@@ -97,7 +98,7 @@ class AnyPublisher {
   files = new Map();
   signers = [this.key];
 
-  /** What every payload begins with. */
+  /** The first members of every payload. */
   head(rest) {
     const now = Date.now();
     const { feedId, generation } = this;
@@ -132,7 +133,7 @@ export class Publisher extends AnyPublisher {
   /** The files of the newest generation, as in a manifest. */
   listed = [];
 
-  /** A filter to begin with. */
+  /** The first filter. */
   constructor(base) {
     super();
     this.base(base);
@@ -147,7 +148,7 @@ export class Publisher extends AnyPublisher {
     this.listed.push({ kind, bytes: bytes.length, sha256: this.add(bytes) });
   }
 
-  /** A new base in place of all files. */
+  /** A new base instead of all files. */
   base(filter) {
     this.filters = [filter];
     this.listed = [];
@@ -155,7 +156,7 @@ export class Publisher extends AnyPublisher {
     return this.publish();
   }
 
-  /** A new delta, in place of the last few files. */
+  /** A new delta instead of the last few files. */
   delta(name = `generation ${this.generation + 1}`, replaced = 0) {
     this.listed.length -= replaced;
     this.filters.length -= replaced;
@@ -301,8 +302,8 @@ export class ToolPublisher {
 }
 
 /**
- * Serves a publisher at `url`. `fault`, if it is set, is called with each request for a path, the response, and the
- * bytes that belong there, and returns true if it has answered; `log` has the paths that were asked for.
+ * Serves a publisher at `url`. `fault`, if set, is called for each request with the path, the response, and the right
+ * bytes, and returns true if it has answered; `log` has the requested paths.
  */
 export async function serve(publisher) {
   const site = { publisher, fault: undefined, log: [], headers: [] };
@@ -327,7 +328,7 @@ export async function serve(publisher) {
   return site;
 }
 
-/** A cache in memory. `fault`, if it is set, is called with each method and name, and may throw. */
+/** A cache in memory. `fault`, if set, is called with each method and name, and may throw. */
 export function memoryCache() {
   const entries = new Map();
   return {
@@ -348,7 +349,7 @@ export function memoryCache() {
   };
 }
 
-/** Web Locks, in as much as one process needs them; `held` has the names of those that are held. */
+/** Web Locks, as far as one process needs them; `held` has the names of those that are held. */
 export function webLocks() {
   const queues = new Map();
   const held = new Set();

@@ -6,12 +6,12 @@ import { json } from "node:stream/consumers";
 import { app, fileForPages, folder } from "./installed.mjs";
 import { createServer } from "./server.mjs";
 
-/** What the pages of a name may run: the strict one nothing but files of its server, so neither WebAssembly nor `eval`. */
+/** What each page may run: the strict one only files of its server, so neither WebAssembly nor `eval`. */
 const POLICIES = { "strict.html": "script-src 'self'" };
 
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript" };
 
-/** What is posted, by its path. */
+/** What was posted, by path. */
 const heard = new EventEmitter();
 const server = createServer(async (request, response) => {
   if (request.method === "POST") heard.emit(request.url, await json(request));
@@ -23,15 +23,15 @@ const server = createServer(async (request, response) => {
 });
 server.listen(0, "localhost");
 await once(server, "listening");
-// It ends with this process, which it keeps from nothing.
+// It ends with this process, and doesn't keep it running.
 server.unref();
 
 /** The URL of a path in the folder. */
 export const at = (path) => `http://localhost:${server.address().port}/${path}`;
 
 /**
- * The app without a bundler, as pages and as an extension that posts its verdict. As workers and extensions have no
- * import maps, each name becomes the file that the package's manifest has for browsers.
+ * The app without a bundler, as pages and as an extension that posts its verdict. Workers and extensions have no import
+ * maps, so each name becomes the file that the package's manifest has for browsers.
  */
 export function plain(name, manifest) {
   const here = app(name);

@@ -18,13 +18,13 @@ export function random(seed) {
   };
 }
 
-/** Characters that nobody sees, of which some browsers drop more than others. */
+/** Invisible characters, of which some browsers drop more than others. */
 const INVISIBLE = [
   ..."\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u200b\u200c\u200d\u200e\u200f\u202a\u202e\u2060\u2061\u2062\u2063\u2064\u2065",
   ..."\u2066\u2069\u206a\u206b\u206f\u3164\ufe00\ufe0f\ufeff\uffa0\ufff0\ufff8\u{1bca0}\u{1d173}\u{1d17a}\u{e0001}\u{e0020}\u{e007f}\u{e0100}\u{e01ef}",
 ];
 
-/** Subdomains that a parser may refuse though a browser doesn't, or the other way round. */
+/** Subdomains that a parser may refuse but a browser accepts, or the other way round. */
 const SUBDOMAINS = [
   "www.",
   "a_b.",
@@ -85,7 +85,9 @@ const SUBDOMAINS = [
   "\u2260.",
 ];
 
-/** A grammar's random texts that name one of the listed hosts, more or less. Each has `/NUMBER` in its path or query. */
+/**
+ * Random texts of a grammar, which more or less name one of the listed hosts. Each has `/NUMBER` in its path or query.
+ */
 export function* spellings(count, seed = 1) {
   const next = random(seed);
   const one = (choices) => choices[Math.floor(next() * choices.length)];
@@ -251,8 +253,8 @@ export function* spellings(count, seed = 1) {
 }
 
 /**
- * Opens texts as links of a page in a browser. Returns the host that it asked for of each, undefined where it asked for
- * none, and whether each import of the package says there that it is on the blob's list. A proxy serves the files.
+ * Opens texts as links of a page in a browser. Returns for each the host that the browser asked, or undefined for none,
+ * and whether each import of the package says there that it is on the blob's list. A proxy serves the files.
  */
 export async function opened(texts, browser, files) {
   const hosts = new Array(texts.length);
@@ -294,14 +296,14 @@ export async function opened(texts, browser, files) {
 async function openAll(texts) {
   const scripts = { "bloom-wasm": "/bloom.inline.js", "bloom-wasm/reader": "/reader.js" };
   const open = async (text) => {
-    // A link, as a page has it. Only a visit may carry a name and a password, so they are taken out.
+    // A link of a page. Only a visit may carry a name and a password, so they are removed.
     const link = document.createElement("a");
     link.href = text;
     try {
       if (link.username || link.password) link.username = link.password = "";
       if (link.protocol === "http:") await fetch(link.href, { mode: "no-cors", cache: "no-store" });
     } catch {
-      // There is no such place.
+      // The link leads nowhere.
     }
   };
   for (let i = 0; i < texts.length; i += 100) await Promise.all(texts.slice(i, i + 100).map(open));

@@ -1,4 +1,4 @@
-/** Which cases of a long row the first tier takes. */
+/** Which of many cases the first tier takes. */
 
-/** Whether a case has its turn: each does if EVERY is 1, as in the long tier, and otherwise one of so many. */
+/** Whether a case is taken: every one if EVERY is 1, as in the long tier, and otherwise each `every`th. */
 export const turn = (number, every) => number % Number(process.env.EVERY ?? every) === 0;

@@ -1,4 +1,4 @@
-/** What long URLs are made of, again and again. */
+/** Texts that are repeated to make long URLs. */
 export const UNITS = [
   "a",
   "/",

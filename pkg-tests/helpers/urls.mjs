@@ -9,7 +9,7 @@ function ofUrls(filter) {
   return seal(bytes);
 }
 
-/** A blob in which every key of a URL is maybe present, so that `matchUrl` gives the first one. */
+/** A blob in which every key of a URL is maybe present, so that `matchUrl` returns the first one. */
 export function allUrls() {
   const filter = new full.BloomFilter(1, 1);
   filter.add("");

@@ -12,7 +12,7 @@ export const dist = join(root, "www/dist");
 // `npm run test:all` has built it once for all files.
 if (!process.env.BLOOM_WASM_SITE) await site();
 const { url, close } = await serve({ port: 0 });
-after(close); // or it would keep the process from its end
+after(close); // otherwise it would keep the process running
 
 /** Where the site is: `at("size/")`. */
 export const at = (path = "") => new URL(path, url).href;
@@ -24,8 +24,8 @@ export const pages = () =>
     .map((path) => path.replace(/(^|\/)index\.html$/, "$1"));
 
 /**
- * A new page of a section, in a context of its own: nothing is cached, no theme is remembered, and without
- * `serviceWorkers: "allow"` nothing is kept. What goes wrong is in `errors`, and what was fetched in `requests`.
+ * A new page of a section, in its own context: nothing is cached, no theme is remembered, and without `serviceWorkers:
+ * "allow"` nothing is kept. Errors are in `errors`, and requests in `requests`.
  */
 export async function open(browser, path = "", { prepare, ...options } = {}) {
   const context = await browser.newContext({ serviceWorkers: "block", ...options });
@@ -40,20 +40,20 @@ export async function open(browser, path = "", { prepare, ...options } = {}) {
   return page;
 }
 
-/** Waits until what a selector names shows a text or pattern. */
+/** Waits until an element shows a text or pattern. */
 export const shows = (page, selector, text) =>
   page.locator(selector).filter({ hasText: text, visible: true }).first().waitFor();
 
-/** Waits until what a selector names can't be seen. */
+/** Waits until an element is hidden. */
 export const gone = (page, selector) => page.locator(selector).waitFor({ state: "hidden" });
 
-/** What a click downloads: its name and its bytes. */
+/** The download of a click: its name and its bytes. */
 export async function downloaded(page, selector) {
   const [download] = await Promise.all([page.waitForEvent("download"), page.locator(selector).click()]);
   return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
 }
 
-/** Drops a file onto what a selector names. */
+/** Drops a file onto an element. */
 export async function drop(page, selector, name, text) {
   const data = await page.evaluateHandle(
     ([name, base64]) => {
@@ -67,5 +67,5 @@ export async function drop(page, selector, name, text) {
   await page.dispatchEvent(selector, "drop", { dataTransfer: data });
 }
 
-/** A folder for files to upload; it goes with this process. */
+/** A folder for files to upload. It is removed when this process ends. */
 export const temporary = mkdtempSync(join(folder, "site-"));

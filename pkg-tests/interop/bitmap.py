@@ -11,7 +11,8 @@ import redis
 
 port = int(sys.argv[1])
 client = redis.Redis(port=port)
-# Millions of commands, inline, and each answered by 4 bytes: the client would take ten times as long.
+# Millions of commands are sent inline, and each is answered by 4 bytes: the client library would take ten times as
+# long.
 pipe = socket.create_connection(("127.0.0.1", port))
 answers = pipe.makefile("rb")
 
@@ -22,7 +23,7 @@ def lines(file):
 
 
 def bits_of(keys, command, bits, hashes):
-    """For each key, what the command answers for each of its bits."""
+    """For each key, the command's answers for its bits."""
     for start in range(0, len(keys), 1000):
         some = keys[start : start + 1000]
         places = (mmh3.hash(key, seed) % bits for key in some for seed in range(hashes))

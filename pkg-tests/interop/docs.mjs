@@ -1,4 +1,4 @@
-/** Programs in the pages of docs/, and running them. */
+/** Finds the programs in the pages of docs/, and runs them. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -18,7 +18,7 @@ export function page(name) {
 
 const PATH = [join(root, "target/release"), process.env.PATH].join(delimiter);
 
-/** What a program prints. */
+/** The output of a program. */
 export function prints(program, args, options = {}) {
   return execFileSync(program, args.map(String), {
     encoding: "utf8",
@@ -28,6 +28,9 @@ export function prints(program, args, options = {}) {
   });
 }
 
-/** Runs lines of a shell with the tool at hand. `npx bloom-wasm` is the native one: tool/npx.long.test.mjs compares them. */
+/**
+ * Runs shell commands with the tool on the PATH. `npx bloom-wasm` is the native one: tool/npx.long.test.mjs compares
+ * them.
+ */
 export const shell = (lines, cwd, env) =>
   prints("sh", ["-e", "-c", `npx() { shift; bloom-wasm "$@"; }\n${lines}`], { cwd, env });

@@ -1,6 +1,6 @@
 /**
- * The tool and the package against the software whose filters they read and write, both ways: what they wrote, and what
- * we wrote, is answered here as there, for 100,000 random keys and as many strangers. SEED=N repeats a run.
+ * The tool and the package against the software whose filters they read and write: filters made by either side give the
+ * same answers on both, for 100,000 random keys and as many strangers. SEED=N repeats a run.
  */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -55,11 +55,11 @@ function check(blob, { keys, all }) {
     if (found) at += line.length;
     return found ? 1 : 0;
   });
-  assert.equal(at, stdout.length, "the tool prints lines that it wasn't asked");
+  assert.equal(at, stdout.length, "the tool prints lines that it wasn't asked for");
   return answers;
 }
 
-/** The other system's answers, of which there are as many as keys. */
+/** The other system's answers, one per key. */
 function answersIn(file, list) {
   const answers = readFileSync(file, "latin1").trim().split("\n").map(Number);
   assert.equal(answers.length, list.keys.length);
@@ -69,7 +69,7 @@ function answersIn(file, list) {
 /** Compares what the tool says of a blob with the other system's answers. */
 function compare(blob, list, answersFile) {
   const expected = answersIn(answersFile, list);
-  // Their own answers are what they should be: no member lost, and strangers that only look like members.
+  // Their own answers are right: no member is lost, and some strangers are false positives.
   assert.ok(expected.slice(0, COUNT).every(Boolean));
   const falsePositives = expected.slice(COUNT).filter(Boolean).length;
   assert.ok(falsePositives > 0.8 * FPR * COUNT && falsePositives < 1.2 * FPR * COUNT, `${falsePositives} of ${COUNT}`);
@@ -78,26 +78,26 @@ function compare(blob, list, answersFile) {
   assert.deepEqual(
     wrong.slice(0, 5).map((key) => key.toString("latin1")),
     [],
-    `${wrong.length} keys answered otherwise`,
+    `${wrong.length} keys are answered differently`,
   );
 }
 
 const options = (given) => Object.entries(given).flatMap(([name, value]) => ["--option", `${name}=${value}`]);
 
-/** The number of bits that a Bloom filter of so many keys needs. */
+/** The number of bits that a Bloom filter of `count` keys needs. */
 const BITS = Math.ceil((-COUNT * Math.log(FPR)) / Math.log(2) ** 2);
 const SHAPE = { bits: BITS, hashes: 7 };
 
 const funnels = { utf8: "text", "unencoded-chars": "text", bytes: "bytes", int: "int", long: "long" };
 const guavaCases = [
   ...Object.entries(funnels).map(([funnel, kind]) => ({ kind, scheme: funnel, given: { funnel } })),
-  // Guava itself still reads this, and no longer makes it.
+  // Guava still reads this, but no longer makes it.
   { kind: "text", scheme: "utf8", given: { funnel: "utf8" }, layout: { layout: "mitz-32" }, onlyOurs: true },
 ];
 
 /**
- * For each system its cases: the kind of keys, the scheme as its program has it, what the tool is told of it when it
- * reads and when it builds, what else when it builds, and whether only we or only they make it.
+ * The cases of each system: the kind of keys, its program's scheme, the tool's options when it reads and builds,
+ * further options when it builds, and whether only we or only they make it.
  */
 const SYSTEMS = {
   "Go's bits-and-blooms": {
@@ -209,7 +209,7 @@ for (const [name, { system, using = (use) => use(), format, cases }] of Object.e
         const { own } = lists[kind];
         for (const asked of [wrapped, filter]) {
           const wrong = own.findIndex((key, at) => asked.has(key) !== (answers[at] === 1));
-          assert.equal(wrong, -1, `${lists[kind].keys[wrong]} is answered otherwise`);
+          assert.equal(wrong, -1, `${lists[kind].keys[wrong]} is answered differently`);
           asked.free();
         }
         if (onlyTheirs) return;
@@ -225,7 +225,7 @@ for (const [name, { system, using = (use) => use(), format, cases }] of Object.e
 {
   const { missing, path } = systems.bloomFilters();
   const skip = missing && skipped("interop, ScalableBloomFilter", missing);
-  // It counts all its bits before it adds a key, so there are fewer.
+  // This one counts all its bits before it adds a key, so there are fewer keys.
   test("ScalableBloomFilter of npm, from one filter to many", { skip }, async () => {
     const { ScalableBloomFilter } = (await import(pathToFileURL(path).href)).default;
     const { decode } = await installed();

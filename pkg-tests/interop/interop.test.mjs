@@ -1,6 +1,6 @@
 /**
- * Filters of other software, made and answered by that software itself (`tests/interop/`, whose README says how). Each
- * file is read by `decode` and asked for every recorded key, as is the blob that wraps it.
+ * Filters of other software, made and answered by that software itself (`tests/interop/`, whose README says how).
+ * `decode` reads each file, which is asked for every recorded key, and so is the blob that wraps it.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -21,7 +21,7 @@ const FORMATS = /type ForeignFormat =([^;]+);/.exec(types)[1].match(/[\w-]+/g);
 const WRITTEN = ["go-bloom", "guava", "spark", "redis-bitmap", "redisbloom"];
 const encode = (text) => new TextEncoder().encode(text);
 
-/** Throws unless this throws a FilterError of that code, of the entry or of both: they share the class. */
+/** Throws unless `run` throws a FilterError with this code. */
 const refuses = (code, run, message = String(run)) =>
   assert.throws(run, (error) => error instanceof FilterError && error.code === code, `${message} isn't ${code}`);
 
@@ -87,7 +87,7 @@ function filesOf(its) {
   }
   const home = its.blob.replace(/[^/]*$/, "");
   const names = new Set([its.blob, ...Object.keys(its.alternate ?? {}).map((name) => home + name)]);
-  // Whole Parquet files, and packed or hexadecimal forms, are what no reader takes.
+  // No reader accepts whole Parquet files, or packed or hexadecimal forms.
   const wanted = [...names].filter((name) => !/\.parquet$|\.base64\.txt$|\.hex\.txt$/.test(name));
   return wanted.map((name) => {
     const its_own = { ...options };
@@ -123,10 +123,10 @@ function keyOf({ type, formats, from, mul, add }, at) {
   return formats[(from + at) % formats.length].replace("%d", value);
 }
 
-/** How many keys of each list and range are asked for: all, or so many from one end to the other. */
+/** How many keys of each list and range are asked for at most, evenly spread from one end to the other. */
 const PROBES = Number(process.env.PROBES ?? 250);
 
-/** The places that are asked for in a list of this length, and those that must not be left out. */
+/** The places to ask for in a list of this length, including `always`. */
 function places(length, always = []) {
   const all = new Set(always);
   const count = Math.min(PROBES, length);
@@ -136,7 +136,10 @@ function places(length, always = []) {
 
 const lines = (its, file) => new TextDecoder().decode(read(its, file)).split(/\r?\n/).slice(0, -1);
 
-/** The members of a case that are in the places which `chosen` gives for a length, by default all, and their number. */
+/**
+ * The members of a case at the places that `chosen` returns for a length, by default all, and the number of all
+ * members.
+ */
 function membersOf(its, chosen = (length) => Array.from({ length }, (_, at) => at)) {
   let count = 0;
   const members = its.members.flatMap(({ file, rule }) => {
@@ -148,7 +151,7 @@ function membersOf(its, chosen = (length) => Array.from({ length }, (_, at) => a
   return { members, count };
 }
 
-/** What a case's own software answered, for as many keys as PROBES says. */
+/** What a case's own software answered, for PROBES keys. */
 function recorded(its) {
   const { members, count } = membersOf(its, places);
   assert.equal(count, its.member_count);
@@ -159,7 +162,7 @@ function recorded(its) {
     members,
     probes: probes.map((line) => keyIn(line.slice(2), its.key_encoding)),
     answers: probes.map((line) => Number(line[0])),
-    // Of a range few keys are present, and these are all asked for.
+    // Few keys of a range are present, and all of these are asked for.
     ranges: its.probe_ranges.map(({ rule, true_indices: hits }) => {
       const asked = places(rule.to - rule.from, hits);
       return { asked, keys: asked.map((at) => keyOf(rule, at)), hits };
@@ -181,7 +184,7 @@ function check(name, { members, probes, answers, ranges }, ask) {
 }
 
 const isUnsupported = ({ blob_format }) => blob_format === "npm-bloom-filters-json-v1-array";
-/** What rbloom stores depends on the user's hash, and SHA-256 isn't among those here. */
+/** What rbloom stores depends on the user's hash, and SHA-256 isn't supported here. */
 const hasOtherHash = ({ system, params }) => system === "rbloom" && params.hash_func.includes("SHA-256");
 const readable = cases.filter((its) => !isUnsupported(its) && !hasOtherHash(its));
 
@@ -215,7 +218,7 @@ test("every recorded answer, of the files and of the blobs that wrap them", () =
       return [filter, wrapped];
     });
     files += pairs.length;
-    // Those of Parquet are parts: what any has is present.
+    // Those of Parquet are parts: a key is present if any has it.
     const groups = its.system === "parquet-sbbf" ? [pairs] : pairs.map((pair) => [pair]);
     const all = recorded(its);
     for (const group of groups) {
@@ -231,7 +234,7 @@ test("every recorded answer, of the files and of the blobs that wrap them", () =
   assert.deepEqual([...formats].sort(), FORMATS.toSorted(), "the formats with files in tests/interop");
 });
 
-test("toForeign gives the original back, or says that the format is only read", () => {
+test("toForeign returns the original, or says that the format can only be read", () => {
   let same = 0;
   for (const its of readable) {
     for (const { name, bytes, options } of filesOf(its)) {
@@ -250,7 +253,9 @@ test("toForeign gives the original back, or says that the format is only read", 
   for (const filter of [BloomFilter.from(["a"]), RibbonFilter.from(["a"])]) assert.ok(!("toForeign" in filter));
 });
 
-/** How ForeignFilter.from makes what its own software made; undefined for what is sized otherwise. */
+/**
+ * The options with which ForeignFilter.from makes what its own software made; undefined if that is sized differently.
+ */
 function making(its) {
   const { params, member_count: capacity } = its;
   const made = { ...optionsOf(its), capacity, fpr: 0.01 };
@@ -283,22 +288,22 @@ function making(its) {
   }
 }
 
-test("ForeignFilter.from makes of the same keys the same bytes", () => {
+test("ForeignFilter.from makes the same bytes from the same keys", () => {
   let made = 0;
   for (const its of readable) {
     const options = making(its);
     if (!options) {
       const { format } = optionsOf(its);
-      if (WRITTEN.includes(format)) console.log(`skipped, as an old release sized it: ${its.name}`);
+      if (WRITTEN.includes(format)) console.log(`skipped, because an old release sized it: ${its.name}`);
       else refuses("unsupported_format", () => ForeignFilter.from([], { format }), its.name);
       continue;
     }
-    // What an order of bytes that nobody needs made.
+    // Made with an unusual order of bytes.
     if (its.params.bitset_byte_order === "little") continue;
     const filter = ForeignFilter.from(membersOf(its).members, options);
     const original = filesOf(its).find(({ bytes }) => bytes[0] !== 0x7b);
     assert.ok(Buffer.compare(filter.toForeign(), original.bytes) === 0, `${its.name}: other bytes`);
-    // JSON was made for the same filter as the bytes.
+    // The JSON was made from the same filter as the bytes.
     if (options.format === "go-bloom") {
       const json = ForeignFilter.from(membersOf(its).members, { ...options, layout: "json" }).toForeign();
       assert.deepEqual(JSON.parse(new TextDecoder().decode(json)), JSON.parse(Buffer.from(filesOf(its)[1].bytes)));
@@ -308,7 +313,7 @@ test("ForeignFilter.from makes of the same keys the same bytes", () => {
   assert.ok(made > 50, `${made} files`);
 });
 
-test("without a capacity, a filter is for as many keys as differ", () => {
+test("without a capacity, a filter is for the number of distinct keys", () => {
   const keys = Array.from({ length: 300 }, (_, at) => `key ${at % 100}`);
   for (const format of WRITTEN) {
     const size = format === "redisbloom" ? 100 : undefined;
@@ -321,7 +326,7 @@ test("without a capacity, a filter is for as many keys as differ", () => {
   }
 });
 
-test("the rates of new filters are those of the table in docs/moving.md, and info tells them", () => {
+test("the rates of new filters are those of the table in docs/moving.md, and info reports them", () => {
   const text = readFileSync(new URL("../../docs/moving.md", import.meta.url), "utf8");
   const rows = [...text.matchAll(/^\| `([\w-]+)` \|(( [\d.]+ \|)+)$/gm)];
   assert.equal(rows.length, 3 * WRITTEN.length);
@@ -341,10 +346,10 @@ test("the rates of new filters are those of the table in docs/moving.md, and inf
         filter.free();
       }
       const what = `${format}, ${count} keys at ${asked}: ${measured}, told ${told}, in the table ${rates[at]}`;
-      // Of the keys that are asked, and a tenth of the rate; few filters vary more.
+      // Five standard deviations of the asked keys, and a tenth of the rate: few filters vary more.
       const spread = 5 * Math.sqrt(told / strangers.length / times);
       assert.ok(Math.abs(measured - told) < spread + 0.1 * told, what);
-      // By the 8,192 keys that a small filter is asked for.
+      // A small filter's rate is measured with 8,192 keys.
       const sampled = 5 * Math.sqrt(rates[at] / 8192 / times);
       assert.ok(Math.abs(told - rates[at]) < sampled + 0.45 * rates[at], what);
     }
@@ -355,7 +360,7 @@ test("cut files give typed errors", () => {
   const smallest = new Map();
   for (const its of readable) {
     for (const file of filesOf(its)) {
-      // Without it, half a filter is one of fingerprints half as wide.
+      // Without it, half a filter would be one with fingerprints half as wide.
       if (/^(xor|binary-fuse)$/.test(file.options.format)) file.options.width = Number(/\d+$/.exec(its.params.kind)[0]);
       const kind = `${file.options.format} ${file.options.layout} ${its.params.kind}`;
       if (!(smallest.get(kind)?.bytes.length <= file.bytes.length)) smallest.set(kind, file);
@@ -364,14 +369,14 @@ test("cut files give typed errors", () => {
   assert.ok(smallest.size > 20, `${smallest.size} kinds`);
   const codes = new Set();
   for (const { name, bytes, options } of smallest.values()) {
-    // What flor's user puts behind the bits is anything.
+    // flor's users may put anything after the bits.
     const words = () => Math.ceil(Number(new DataView(bytes.buffer).getBigUint64(32, true)) / 64);
     const needed = options.format === "flor" ? 48 + 8 * words() : bytes.length;
     for (let length = 0; length < needed; length++) {
       try {
         const filter = decode(bytes.subarray(0, length), options);
-        // A shorter bitmap is one that ended earlier; half a Parquet filter may be one too, of fewer blocks; and C
-        // writes 4 bytes more of a binary fuse filter of 16 bits than it has.
+        // A cut bitmap is a shorter bitmap; half a Parquet filter may be one with fewer blocks; and for a binary fuse
+        // filter of 16 bits, C writes 4 bytes more than it has.
         const enough = ["redis-bitmap", "rbloom", "parquet-sbbf"].includes(filter.kind);
         const more = filter.kind === "binary-fuse" && length === bytes.length - 4;
         assert.ok(enough || more, `${name}: ${length} bytes are enough`);
@@ -385,7 +390,7 @@ test("cut files give typed errors", () => {
   assert.deepEqual([...codes].sort(), ["invalid_parameter", "truncated"]);
 });
 
-test("options that a format hasn't got, lacks or can't take", () => {
+test("options that a format doesn't have, lacks or can't accept", () => {
   const bytes = ForeignFilter.from(["a"], { format: "guava" }).toForeign();
   const wrong = {
     unsupported_format: [{ format: "java" }, { format: "" }, { format: "bloom" }],
@@ -450,7 +455,7 @@ test("options that a format hasn't got, lacks or can't take", () => {
   );
 });
 
-test("numbers are keys where the format has them, and nowhere else", () => {
+test("numbers are keys only for formats whose keys are numbers", () => {
   const both = (keys, options) => {
     const filter = ForeignFilter.from(keys, options);
     return [filter, decode(filter.toBytes())];
@@ -496,7 +501,7 @@ test("numbers are keys where the format has them, and nowhere else", () => {
 });
 
 test("floating-point keys of Parquet", () => {
-  // A block of which all bits are set holds everything, and one without any nothing.
+  // A block with all bits set holds every key, and one with none holds no key.
   for (const keys of ["float", "double"]) {
     const [all, none] = [255, 0].map((byte) => decode(new Uint8Array(32).fill(byte), { format: "parquet-sbbf", keys }));
     for (const key of [0.1, -0, Number.NaN, Infinity, 5]) assert.ok(all.has(key) && !none.has(key));
@@ -508,7 +513,7 @@ test("floating-point keys of Parquet", () => {
   }
 });
 
-test("a lone surrogate counts where the software's strings are UTF-16", () => {
+test("a lone surrogate counts if the software's strings are UTF-16", () => {
   const lone = ["\ud800", "a\udc00b", "\ud83d\ude00\ud83d", "é\ud800\ud800"];
   for (const options of [
     { format: "guava", funnel: "unencoded-chars" },
@@ -546,7 +551,7 @@ test("the class", () => {
   assert.ok(decode(blob) instanceof ForeignFilter);
   for (const read of [ForeignFilter.decode(blob), ForeignFilter.decode(bytes, { format: "spark" })])
     assert.ok(read instanceof ForeignFilter && read.equals(filter) && read.clone() instanceof ForeignFilter);
-  // A class of one's own gets none of its own.
+  // A subclass isn't instantiated by `from`.
   class Mine extends ForeignFilter {}
   assert.equal(Mine.decode(blob).constructor, ForeignFilter);
   refuses("wrong_kind", () => ForeignFilter.decode(BloomFilter.from(["a"]).toBytes()));
@@ -598,7 +603,7 @@ test("load with a format, whole or in pieces, and its other options", async () =
   assert.ok((await load(filter.toBytes())).has("a"));
 });
 
-test("JSON that a program has already is read as its text and its bytes are", () => {
+test("a JSON object is read like its text and its bytes", () => {
   for (const format of ["npm-bloom-filters", "npm-bloomfilter"]) {
     const own = cases.filter((its) => its.system === format && !isUnsupported(its));
     let objects = 0;
@@ -625,7 +630,7 @@ test("JSON that a program has already is read as its text and its bytes are", ()
   refuses("invalid_parameter", () => decode("text"));
 });
 
-test("an unknown format is told which there are", () => {
+test("the error for an unknown format names the known ones", () => {
   for (const run of [
     () => decode(new Uint8Array(9), { format: "java" }),
     () => ForeignFilter.from([], { format: "x" }),

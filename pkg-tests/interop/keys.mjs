@@ -1,4 +1,4 @@
-/** Random keys, one a line, for filters of other systems. */
+/** Random keys, one per line, for filters of other systems. */
 
 /** Numbers from 0 to limit - 1, by a seed of 32 bits: mulberry32. */
 export function randomly(seed) {
@@ -19,7 +19,7 @@ const ALPHABETS = [
   [..."😀🦊🏳️‍🌈𝒳𐀀🀀\u{10ffff}"],
 ];
 
-/** What a line can hold, of each kind. */
+/** Keys of each kind that a line can hold. */
 const KINDS = {
   /** ASCII and other text of 1 to 50 characters, and now and then one of thousands. */
   text(below) {
@@ -52,5 +52,5 @@ export function randomKeys(kind, count, below) {
   return [...keys.values()];
 }
 
-/** A list of keys, a line each. */
+/** A list of keys, one per line. */
 export const listed = (keys) => Buffer.concat(keys.flatMap((key) => [key, Buffer.from("\n")]));

@@ -1,6 +1,6 @@
 /**
  * docs/moving.md: each pair of programs moves a filter of real hosts from the software that made it to where it is
- * asked for here, and the answers there are that software's.
+ * used, and the answers there are the same.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -33,7 +33,9 @@ function work(name) {
   return cwd;
 }
 
-/** A map of some hosts to the original's answers: the first members, all false positives, and as many others. */
+/**
+ * A map of some hosts to the original's answers: the first members, all false positives, and the same number of others.
+ */
 function expected(answers) {
   assert.equal(answers.length, hosts.length);
   assert.ok(answers.slice(0, COUNT).every(Boolean));
@@ -44,7 +46,7 @@ function expected(answers) {
   return new Map([...hosts.slice(0, 50).map((host) => [host, true]), ...wrong, ...right]);
 }
 
-/** What the system that made a file answers itself. */
+/** The answers of the system that made a file. */
 async function asked(system, scheme, cwd, file, ...more) {
   const [all, answers] = ["all.txt", "answers"].map((name) => join(cwd, name));
   await systems.run(system, [["ask", scheme, join(cwd, file), all, answers]], ...more);
@@ -155,7 +157,7 @@ moves(
     prints("java", ["-cp", jar, "Export.java"], { cwd });
     const answers = await asked(system, "utf8", cwd, "list.guava");
 
-    // The page's script as a bundler makes it.
+    // The page's script, bundled.
     const script = /<script type="module">([\s\S]*)<\/script>/.exec(html[0])[1];
     writeFileSync(join(cwd, "page.js"), script);
     const bundle = join(cwd, "bundle.js");
@@ -220,7 +222,7 @@ moves("From Spark to an extension", [systems.sparkSystem(), chromium], async ({ 
   }
 });
 
-/** What a script of Node prints for each of the hosts. */
+/** The output of a Node script for each of the hosts. */
 function answersOf(cwd, script, answers) {
   writeFileSync(join(cwd, "ask.mjs"), script);
   const said = prints(process.execPath, ["ask.mjs", ...answers.keys()], { cwd });
@@ -254,7 +256,7 @@ moves("From the npm package bloomfilter", [theirs], async ({ js: [exporter, ask]
   const cwd = work("npm");
   const { BloomFilter } = await import(pathToFileURL(createRequire(join(npm, "user.cjs")).resolve("bloomfilter")).href);
   const { decode } = await installed();
-  // Where the original is installed.
+  // In the folder where the original is installed.
   const name = JSON.stringify(createRequire(join(npm, "user.cjs")).resolve("bloomfilter"));
   writeFileSync(join(cwd, "export.mjs"), exporter.replace('"bloomfilter"', name));
   prints(process.execPath, ["export.mjs"], { cwd });

@@ -1,9 +1,9 @@
 /**
- * Makes cases of tests/interop anew, by the real software, with its answers:
+ * Makes cases of tests/interop again with the real software, and records its answers:
  *
  *     node pkg-tests/interop/record.mjs NAME     those of the format NAME below
  *
- * Their keys are those of a case that is there already. Other cases in the folder stay as they are.
+ * Their keys are those of an existing case. Other cases in the folder stay as they are.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import * as systems from "./systems.mjs";
 
 const root = fileURLToPath(new URL("../../tests/interop", import.meta.url));
 
-/** Whose keys the cases below take, by the last word of their names. */
+/** The existing cases whose keys the cases below use, by the last word of their names. */
 const LIKE = {
   small: "pybloomfiltermmap3/small",
   lengths: "pybloomfiltermmap3/lengths",
@@ -23,13 +23,16 @@ const LIKE = {
   surrogates: "npm-bloom-filters/v3.0.4-lone-surrogates",
 };
 
-/** The cases of a program: each a name, how many keys it is for, the rate, and what the scheme has after the keys' form. */
+/**
+ * The cases of a program: each has a name, the number of keys that it is for, the rate, and the rest of the scheme
+ * after the keys' form.
+ */
 const made = (system, file, cases) =>
   cases.map(([id, count, fpr, scheme = ""]) => {
     return { system, file, id, count, fpr, scheme, keys: LIKE[/[a-z]+$/.exec(id)[0]] };
   });
 
-/** Each format: the software for people, and its cases. */
+/** Each format: the software's human-readable name, and its cases. */
 const FORMATS = {
   flor: {
     software: "Python flor 1.1.3, Go github.com/DCSO/bloom 0.2.4",
@@ -149,7 +152,7 @@ const there = existsSync(path)
   ? json(path)
   : { schema: 1, system: name, software, provenance: "pkg-tests/interop/record.mjs" };
 const others = (there.cases ?? []).filter(({ id }) => !recorded.some((one) => one.id === id));
-// A case a line.
+// One case per line.
 const head = Object.entries({ ...there, cases: undefined }).flatMap(([key, value]) =>
   value === undefined ? [] : [`  ${JSON.stringify(key)}: ${JSON.stringify(value)},\n`],
 );

@@ -1,11 +1,11 @@
 /**
- * Other systems with filters, each a program that makes and asks them. A program gets jobs on standard input, one a
- * line, its words parted by tabs:
+ * Other systems with filters, each a program that makes and asks them. A program gets jobs on standard input, one per
+ * line, with words separated by tabs:
  *
- *     make  SCHEME  FILTER  LIST  COUNT  FPR    makes a file of the list's keys, sized for so many
+ * make  SCHEME  FILTER  LIST  COUNT  FPR    makes a file of the list's keys, sized for COUNT
  *     ask   SCHEME  FILTER  LIST  ANSWERS       writes 1 for each key of the list that may be in there, else 0
  *
- * A list has a key a line. The first word of a scheme is how the lines become keys.
+ * A list has one key per line. The first word of a scheme is how the lines become keys.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -21,18 +21,18 @@ import { failure, go, guava, installed, java, made, output, pythonPackages, redi
 const programs = import.meta.dirname;
 const source = (name) => readFileSync(join(programs, name), "utf8");
 
-// What is started here is killed when this process exits, so a signal has to let it exit.
+// Programs started here are killed when this process exits, so a signal must let it exit.
 for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 
-/** How to run a program with jobs, or `{ missing }`: why that can't be done. */
+/** How to run a program with jobs, or `{ missing }`: why it can't be run. */
 const command = (program, args, env = {}) => ({ program, args, env: { ...process.env, ...env } });
 const missing = (what) => ({ missing: `there is no ${what}, and it can't be installed here` });
 
-/** Of Go's packages the name on GitHub and in Debian. */
+/** Go packages: their names on GitHub and in Debian. */
 const BLOOM = ["bits-and-blooms/bloom", "golang-github-willf-bloom-dev"];
 const FLOR = ["DCSO/bloom", "golang-github-dcso-bloom-dev"];
 
-/** What Go is run with, to compile a file that imports one of Debian's packages. */
+/** How to run Go to compile a file that imports one of Debian's packages. */
 export function goCommand([name, packaged] = BLOOM) {
   const found = go(name, packaged);
   if (!found) return missing(`Go with the package ${name} (Debian: golang-go, ${packaged})`);
@@ -105,7 +105,7 @@ export function guavaSystem() {
 const PYSPARK = "pyspark==4.3.0";
 const HASHES = ["mmh3==5.3.1", "xxhash==4.1.0"];
 
-/** The folder of PySpark for PYTHONPATH, which has all of Spark inside; or why there is none. */
+/** The folder of PySpark for PYTHONPATH, which contains all of Spark; or why there is none. */
 export function pyspark() {
   if (!java()) return missing("Java of version 17 or later (Debian: default-jdk-headless)");
   const path = pythonPackages("pyspark", [PYSPARK]);
@@ -119,12 +119,12 @@ export function sparkHashes() {
 }
 
 /**
- * Runs a Python script, maybe with arguments, by spark-submit in a folder, with some settings, on loopback only. It can
+ * Runs a Python script with spark-submit in a folder, with some settings and maybe arguments, on loopback only. It can
  * import what is in the folder `packages`.
  */
 export async function sparkSubmit(cwd, master, script, settings = {}, packages = "") {
   const { path } = pyspark();
-  const quick = "-XX:TieredStopAtLevel=1"; // it ends before better code would pay
+  const quick = "-XX:TieredStopAtLevel=1"; // it ends before better code would pay off
   const defaults = {
     "spark.ui.enabled": false,
     "spark.log.level": "ERROR",
@@ -156,7 +156,7 @@ export function sparkSystem() {
   return javaSystem("Spark", join(jars, jar));
 }
 
-/** The Guava that Spark brings along, which is newer than Debian's. */
+/** The Guava that comes with Spark, which is newer than Debian's. */
 export function newerGuavaSystem() {
   const { missing, path } = pyspark();
   if (missing) return { missing };
@@ -180,7 +180,7 @@ export function redisSystem() {
   return missing ? { missing } : command("python3", [join(programs, "bitmap.py")], { PYTHONPATH: path });
 }
 
-/** Runs `use(port)` while a Redis serves loopback, which writes nothing to the disk. */
+/** Runs `use(port)` while a Redis server listens on loopback. It writes nothing to the disk. */
 export async function withRedis(use) {
   const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-redis-"));
   const port = await freePort();
@@ -224,8 +224,8 @@ export function run({ program, args, env }, jobs, ...more) {
 }
 
 /**
- * Waits until a program has ended, and throws what it said if it failed. What it starts itself ends with it, and all
- * end with this process.
+ * Waits until a program has ended, and throws its error output if it failed. Its own children end with it, and all end
+ * with this process.
  */
 async function ended(program, args, { input = "", ...options }) {
   const child = spawn(program, args, { ...options, detached: true, stdio: ["pipe", "ignore", "pipe"] });

@@ -1,7 +1,7 @@
 /**
- * The benchmark runs on few keys, and what it prints and keeps is right but for the times: every row is there, filters
- * answer as they must, ratios follow from the times beside them, and docs/benchmarks.md is made from the numbers that were
- * kept. No time is judged.
+ * The benchmark runs on few keys, and what it prints and writes is right except for the times: every row is there,
+ * filters answer correctly, ratios follow from the times beside them, and docs/benchmarks.md is made from the recorded
+ * numbers. No time is judged.
  */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -21,15 +21,15 @@ const OWN = ["BloomFilter", "RibbonFilter"];
 const THEIRS = ["bloomfilter", "plain JavaScript", "@ceramicnetwork/wasm-bloom-filter", "mnemonist", "bloom-filters"];
 const IN_READER = OWN.map((name) => `reader ${name}`);
 const ALL = [...OWN, ...IN_READER, ...THEIRS];
-/** What builds, too. */
+/** Those that can build, too. */
 const BUILDERS = [...OWN, ...THEIRS];
 const READERS = ["RibbonFilter", "reader RibbonFilter", "bloomfilter", "plain JavaScript"];
 const URLS = ["JavaScript and bloomfilter", "new URL alone", ...OWN.flatMap((name) => [name, `reader ${name}`])];
 const MANY = ["bloomfilter", ...OWN.flatMap((name) => [`${name}.hasMany`, `${name}.hasLines`])];
 const STARTING = ["importing", "compiling", "decoding", "answering", "whole", "importing another, small module"];
 
-/** What tables there are, by how their titles begin and end, and the rows of each. */
-/** What engines.mjs asks of both. */
+/** The expected tables, by how their titles begin and end, and the rows of each. */
+/** The questions of engines.mjs. */
 const ASKED = [
   ...["59 characters, ribbon", "59 characters, Bloom", "25 characters, ribbon"].map((what) => `has, ${what}`),
   ...[
@@ -58,7 +58,7 @@ const TABLES = [
     URLS.map((name) => name.replace(/Filter$/, `Filter.${method}`)),
   ]),
   ...OWN.map((name) => [`keyed ${name}`, "", [name, `${name}, keyed`]]),
-  // mnemonist can't be read from what was written.
+  // mnemonist can't read back what it wrote.
   ["from what was written", " keys, fpr 0.001", ALL.filter((name) => name !== "mnemonist")],
   ["from what was written", " kB of ribbon", READERS],
   ["from import to the first answer in a fresh process", " kB of ribbon", READERS],
@@ -88,31 +88,31 @@ const timeOf = ({ nanoseconds, milliseconds }) => nanoseconds ?? milliseconds;
 const close = (found, expected, what) =>
   assert.ok(Math.abs(found / expected - 1) < 1e-9, `${what}: ${found}, ${expected}`);
 
-/** Between as many false positives as these rates give among so many strangers, and five standard deviations. */
+/** Asserts a rate between these two, within five standard deviations for `count` strangers. */
 function checkRate({ fpr, share = 1 }, [least, most], count, what) {
   const spread = (rate) => 5 * Math.sqrt(rate / (count * share)) + 3 / (count * share);
   assert.ok(fpr >= least - spread(least) && fpr <= most + spread(most), `${what}: ${fpr} for ${least} to ${most}`);
 }
 
-/** Rates and sizes of the filters that a result tells of. */
+/** Checks the rates and sizes of the filters in a result. */
 function checkFilters({ count, tables }) {
   for (const { title, rows } of tables) {
     const rate = Number(/fpr ([\d.]+)/.exec(title)?.[1]);
     for (const row of rows.filter(({ fpr }) => fpr !== undefined)) {
       const what = `${title}: ${row.name}`;
       if (title.startsWith("has(")) {
-        // A peer may be larger, and err less.
+        // A peer may be larger, with a lower rate.
         checkRate(row, [[...OWN, ...IN_READER].includes(row.name) ? rate : rate / 2, rate], count, what);
         assert.ok(Math.abs(row.overTarget - row.fpr / rate) < 1e-9, what);
-        // The least for any filter is log2(1/p) bits a key, and for a Bloom filter 1/ln 2 times that.
+        // The minimum for any filter is log2(1/p) bits per key, and for a Bloom filter 1/ln 2 times that.
         const size = row.bitsPerKey / -Math.log2(rate);
         const [least, most] = { BloomFilter: [1.44, 1.446], RibbonFilter: [1, 1.03] }[
           row.name.replace("reader ", "")
         ] ?? [1.44, Infinity];
         assert.ok(size >= least && size <= most, `${what}: ${row.bitsPerKey} bits`);
       } else {
-        // Eight keys a URL, each at a tenth of its rate, or so; a quarter of the keys are asked for. These URLs aren't
-        // typical, so a filter that knows which keys its list of URLs has may take two and a half times the rate.
+        // Eight keys per URL, each at about a tenth of its rate; a quarter of the keys are asked for. These URLs aren't
+        // typical, so a filter that knows which keys its list of URLs has may have two and a half times the rate.
         const most = /RibbonFilter\.matchUrl$/.test(row.name) ? 2.5 * rate : rate;
         checkRate(row, [0.7 * rate, most], count / 4, what);
       }
@@ -128,7 +128,7 @@ describe("the benchmark", { skip }, () => {
     const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
     try {
       const file = join(folder, "bench.json");
-      // With one round a median is the only number that there is.
+      // With one round, the median is the only number.
       const few = ["--quick", "--rounds", "1", "--only", "has,add,many,url,keyed,engines,load,page"];
       const args = ["--expose-gc", join(root, "bench/run.mjs"), ...few, "--json", file];
       const ran = spawnSync(process.execPath, args, { encoding: "utf8", maxBuffer: 2 ** 28 });
@@ -141,7 +141,7 @@ describe("the benchmark", { skip }, () => {
     }
   });
 
-  test("has every table with every row, in print too", () => {
+  test("has every table with every row, also in the printed output", () => {
     const expected = chromium() ? [...TABLES, ...PAGE] : TABLES;
     assert.equal(result.tables.length, expected.length);
     const lines = printed.split("\n");
@@ -149,7 +149,7 @@ describe("the benchmark", { skip }, () => {
       const found = result.tables.filter(({ title }) => title.startsWith(begin) && title.endsWith(end));
       assert.equal(found.length, 1, `${begin} ... ${end}`);
       const [{ title, rows }] = found;
-      // The size of what is decoded is told too.
+      // The size of the decoded blob is in the title, too.
       assert.deepEqual(
         rows.map(({ name }) => name.replace(/, [\d.]+ MB$/, "")),
         names,
@@ -169,7 +169,7 @@ describe("the benchmark", { skip }, () => {
     }
   });
 
-  test("says all the while what it does", () => {
+  test("reports its progress", () => {
     for (const name of ["has", "add", "many", "url", "keyed", "load"])
       assert.match(said, new RegExp(`^bench: the case ${name}$`, "m"));
     for (const name of MANY)
@@ -178,9 +178,9 @@ describe("the benchmark", { skip }, () => {
     assert.doesNotMatch(printed, /^bench: /m);
   });
 
-  test("has filters of the rates and sizes that were asked for", () => checkFilters(result));
+  test("has filters of the requested rates and sizes", () => checkFilters(result));
 
-  test("tells ratios of the times beside them", () => {
+  test("has ratios that follow from the times beside them", () => {
     const { tables, claims } = result;
     let ratios = 0;
     for (const { title, rival, rows } of tables) {
@@ -236,7 +236,7 @@ test("the keys in Rust are those in JavaScript", () => {
   assert.ok(readFileSync(join(root, "bench/peers.rs"), "utf8").includes(key));
 });
 
-test("docs/benchmarks.md has the tables of docs/bench.json, whose filters are such as it promises", () => {
+test("docs/benchmarks.md has the tables of docs/bench.json, whose filters are as promised", () => {
   const page = readFileSync(join(root, "docs/benchmarks.md"), "utf8");
   const kept = JSON.parse(readFileSync(join(root, "docs/bench.json")));
   assert.equal(withSummary(page, kept), page);
@@ -265,7 +265,7 @@ test("what a feed costs: the docs have the tables that bench/feed.mjs prints, an
         near(number(aSecond) * 3600 * 24 * 30, number(millions) * 1e6, row);
         const unit = { MB: 1e-3, GB: 1, TB: 1e3, PB: 1e6 }[bytes.split(" ")[1]];
         const gigabytes = number(bytes) * unit;
-        // Numbers have two digits, and so a hundred may be more.
+        // Numbers are rounded to two digits, so 100 may be a little more.
         if (Math.abs(gigabytes - 100) > 5) assert.equal(pages === "$0", gigabytes < 100, row);
         near(number(r2), Math.max(0, number(millions) - 10) * 0.36, row);
         // A gigabyte costs 2 to 8.5 cents, after a thousand, and a million requests one dollar, after ten.

@@ -1,4 +1,7 @@
-/** Dockerfile, without Docker: what it copies is there, its command builds what it copies on, and its entry point runs. */
+/**
+ * Dockerfile, without Docker: what it copies exists, its command builds what it then copies into the image, and its
+ * entry point runs.
+ */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -19,11 +22,11 @@ test("the images are those of the toolchain, and of one Debian", () => {
   const [, channel] = /channel = "(\d+\.\d+)/.exec(readFileSync(join(root, "rust-toolchain.toml"), "utf8"));
   const [, version, debian] = /^rust:([\d.]+)-slim-(\w+) AS build$/.exec(build);
   assert.equal(version, channel);
-  // What was built against a newer C library wouldn't run.
+  // A program that was built against a newer C library wouldn't run.
   assert.equal(final, `debian:${debian}-slim`);
 });
 
-test(".dockerignore keeps nothing from the build that is in the repository", () => {
+test(".dockerignore excludes nothing from the build that is in the repository", () => {
   const tracked = run("git", "ls-files").trim().split("\n");
   const patterns = readFileSync(join(root, ".dockerignore"), "utf8").trim().split("\n");
   const names = patterns.map((pattern) => pattern.replace("**/", ""));

@@ -1,6 +1,6 @@
 /**
- * Arrows run one way: no file of the crate, the tool or the package's JavaScript imports what imports it. And where the
- * package's tests stand.
+ * The repository's layout: imports run one way, without cycles, in the crate, the tool and the package's JavaScript;
+ * and the package's tests are in the right folders.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -9,14 +9,14 @@ import { test } from "node:test";
 import { LONGER } from "../../scripts/longer.mjs";
 import { root } from "../../scripts/setup.mjs";
 
-/** The files of a folder by their paths in it, with what they say. */
+/** The texts of a folder's files, by their paths in it. */
 function sources(folder, ending) {
   const names = readdirSync(`${root}/${folder}`, { recursive: true }).map((name) => name.replaceAll("\\", "/"));
   const files = names.filter((name) => name.endsWith(ending)).sort();
   return new Map(files.map((name) => [name, readFileSync(`${root}/${folder}/${name}`, "utf8")]));
 }
 
-/** What each TypeScript file imports, types too. */
+/** What each TypeScript file imports, including types. */
 function imports(files) {
   const path = (from, to) => posix.join(posix.dirname(from), to).replace(/\.js$/, ".ts");
   const found = ([name, text]) => [...text.matchAll(/\bfrom "(\.[^"]+)"/g)].map(([, to]) => path(name, to));
@@ -37,7 +37,7 @@ function paths(use) {
   return items.filter((item) => item.trim()).flatMap((item) => paths(use.slice(0, open) + item.trim()));
 }
 
-/** What each Rust file names of other files. `mod` declares a file and names nothing of it. */
+/** The other files that each Rust file refers to. `mod` only declares a file. */
 function uses(files) {
   const module = (name) =>
     name
@@ -47,7 +47,7 @@ function uses(files) {
   const byModule = new Map([...files.keys()].map((name) => [module(name).join("::"), name]));
   const found = ([name, text]) => {
     const own = module(name);
-    // Tests may use what they like.
+    // Tests may use anything.
     const code = text.replace(/\/\/.*/g, "").replace(/\n#\[cfg\(test\)\]\nmod \w+ \{[\s\S]*/, "");
     const named = [...code.matchAll(/\buse ([^;]+);/g)].flatMap(([, use]) => paths(use.replace(/\s+/g, " ")));
     const spelled = [...code.matchAll(/(?<![\w:])\w+(?:::\w+)+/g)].map(([path]) => path);
@@ -65,7 +65,7 @@ function uses(files) {
   return new Map([...files].map((file) => [file[0], [...new Set(found(file))]]));
 }
 
-/** A row of files in which each imports the next, and the last one the first. */
+/** A chain of files in which each imports the next, and the last one the first. */
 function cycle(graph) {
   const done = new Set();
   const search = (name, row) => {
@@ -121,7 +121,7 @@ test("a cycle is found, however it is written", () => {
   );
 });
 
-test("a file of tests has at most 900 lines, and one of the package stands in the folder of its subject", () => {
+test("a file of tests has at most 900 lines, and one of the package is in the folder of its subject", () => {
   const tests = sources("pkg-tests", ".mjs");
   assert.ok(tests.size > 100);
   const others = [sources("tests", ".rs"), sources("tests", ".py"), sources("cli/tests", ".rs")];
@@ -133,7 +133,7 @@ test("a file of tests has at most 900 lines, and one of the package stands in th
   }
 });
 
-test("each longer form names a test in each of its files, or it would run nothing", () => {
+test("each longer form names a test in each of its files, otherwise it would run nothing", () => {
   const tests = sources("pkg-tests", ".mjs");
   for (const { folder, files, names } of LONGER) {
     const texts = files.map((name) => tests.get(`${folder}/${name}.test.mjs`) ?? assert.fail(`${folder}/${name}`));

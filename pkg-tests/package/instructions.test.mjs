@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { known } from "../../scripts/instructions.mjs";
 
-test("a workload may take more instructions where the CHANGELOG says why", () => {
+test("a workload may take more instructions if the CHANGELOG says why", () => {
   const after = (changelog) => known("bloom hit", 200, changelog);
   const line = "bloom hit: 200 to 230 instructions, because of a good reason";
   assert.equal(after(""), 200);

@@ -1,4 +1,4 @@
-/** The tarball as a package: how it is imported, and what its types promise. */
+/** The tarball as a package: its imports and its types. */
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -79,11 +79,11 @@ test("a filter and an error of either import are of the classes of both, in Node
   assert.equal(node("bundled.mjs", 'import "./bundle.mjs";'), expected);
 });
 
-test("each link in the package's pages leads to a file of the package, or elsewhere, and to a heading there", () => {
+test("each relative link in the package's pages leads to a file of the package, and to a heading that exists", () => {
   const home = join(folder, "node_modules/bloom-wasm");
   const pages = readdirSync(home, { recursive: true }).filter((name) => name.endsWith(".md"));
   const prose = (page) => readFileSync(join(home, page), "utf8").replace(/^```[\s\S]*?^```$/gm, "");
-  // As GitHub and npm make them of headings.
+  // The anchors that GitHub and npm make for headings.
   const anchors = (page) =>
     [...prose(page).matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
       title
@@ -136,7 +136,7 @@ test("the classes that wasm-pack makes work by themselves", () => {
   assert.equal(node("raw.mjs", source), expected);
 });
 
-test("bloom-wasm/slim starts when it is told, from the file beside it, a file, bytes or a module, and shares what has started", () => {
+test("bloom-wasm/slim starts when told to, from the file beside it, a file, bytes or a module, and shares what has started", () => {
   const use = (how) => `
     import { decode, init, initSync } from "bloom-wasm/slim";
     import { readFileSync } from "node:fs";
@@ -191,7 +191,7 @@ test("tsc --strict accepts the types from import and from require", () => {
     const scalable: ScalableBloomFilter = new ScalableBloomFilter({ initialCapacity: 10, fpr: 0.1, tightening: 0.8 });
     const cuckoo: Promise<CuckooFilter> = CuckooFilter.fromStream(new Blob(["a"]).stream());
     const left: boolean = counting.remove("a") && scalable.add("b") && bloom.has("c");
-    // @ts-expect-error: withCapacity makes one
+    // @ts-expect-error: only withCapacity makes one
     new CuckooFilter();
     const some: Filter<AnyKey> = decode(answers);
     const blob: Blob = new Blob([filter.toBytes()]);
@@ -213,10 +213,10 @@ test("tsc --strict accepts the types from import and from require", () => {
       // @ts-expect-error: no such code
       if (error instanceof FilterError && error.code === "no_such_code") throw error;
     }
-    // @ts-expect-error: a number is no key
+    // @ts-expect-error: a number isn't a key
     filter.has(42);
     const narrow: Filter = some;
-    // @ts-expect-error: nor here
+    // @ts-expect-error: not here either
     narrow.has(42);
     const number: boolean = some.has(42n) || some.hasAny([1, "a"]);
     const foreign: ForeignFilter = ForeignFilter.from(["a", 5n], { format: "spark", keys: "long", layout: "v2", seed: 1, fpr: 0.01 });
@@ -238,11 +238,11 @@ test("tsc --strict accepts the types from import and from require", () => {
     decode(original, { format: "guava", funnel: "string" });
     // @ts-expect-error: a bitmap doesn't say how many bits it has
     decode(original, { format: "redis-bitmap", hashes: 3 });
-    // @ts-expect-error: an option of no format
+    // @ts-expect-error: no format has this option
     load("a", { format: "go-bloom", size: 5 });
-    // @ts-expect-error: nor without a format
+    // @ts-expect-error: not without a format either
     load("a", { funnel: "utf8" });
-    // @ts-expect-error: a format that is only read
+    // @ts-expect-error: a format that can only be read
     ForeignFilter.from(["a"], { format: "xor" });
     // @ts-expect-error: an option of another format
     ForeignFilter.from(["a"], { format: "guava", expansion: 2 });
@@ -297,7 +297,7 @@ test("tsc --strict accepts the types from import and from require", () => {
     void [starting, initSync, same, SlimBloomFilter];
     const asked: reader.Filter = reader.decode(new Uint8Array(1), { secret: new Uint8Array(16) });
     const changed: reader.Filter = asked.apply(new Uint8Array(1)).clone();
-    // A program that only asks takes the filter of either entry.
+    // A program that only asks accepts filters of both entries.
     const ask = (its: reader.Filter): boolean => its.has("a") && its.hasUrl("a.b") && its.info().keyed && its.estimatedFpr > 0;
     const asks: boolean[] = [asked, BloomFilter.from(["a"]), decode(new Uint8Array(1))].map(ask);
     const loaded: Promise<Filter> = reader.load("a", { maxBytes: 5 });
@@ -319,15 +319,15 @@ test("tsc --strict accepts the types from import and from require", () => {
     asked.has(42n);
     // @ts-expect-error: it reads no bytes of other software
     reader.decode(new Uint8Array(1), { format: "guava" });
-    // @ts-expect-error: neither does load
+    // @ts-expect-error: nor does load
     reader.load("a", { format: "guava" });
-    // @ts-expect-error: nor has it the formulas
+    // @ts-expect-error: it doesn't have the formulas either
     reader.optimal(1, 0.1);
     // @ts-expect-error: it makes no filters
     new reader.Filter();
   `;
   for (const file of ["types.mts", "types.cts"]) writeFileSync(join(folder, file), imports + source);
-  // By node16, which is Node 16's, CommonJS can't import ESM.
+  // With module node16, CommonJS can't import ESM.
   const ways = [
     ["nodenext", "types.mts", "types.cts"],
     ["node16", "types.mts"],
@@ -354,7 +354,7 @@ test("tsc --strict accepts the types from import and from require", () => {
   }
 });
 
-test("what the terminal shows of an uncaught error fits a screen", () => {
+test("an uncaught error fits on one screen of the terminal", () => {
   for (const entry of ["bloom-wasm", "bloom-wasm/reader"]) {
     const script = join(folder, "uncaught.mjs");
     writeFileSync(script, `import { decode } from "${entry}"; decode(new Uint8Array(3));`);
@@ -377,7 +377,7 @@ test("an uncaught error of a missing URL, and of a wrong rate, takes at most 30 
     ),
   ];
   try {
-    // One entry that loads, and two calls; or all.
+    // One entry that loads, and two calls; or all of them.
     for (const source of sources.filter((_, i) => turn(i + 1, 2))) {
       const script = join(folder, "uncaught-lines.mjs");
       writeFileSync(script, source);
@@ -389,7 +389,7 @@ test("an uncaught error of a missing URL, and of a wrong rate, takes at most 30 
         /^FilterError: (http:.* answered with status 404|fpr must be|this is not a bloom-wasm blob)/m,
       );
       assert.ok(stderr.split("\n").length <= 30, stderr);
-      // The user's own line is among the ten that a stack shows.
+      // The user's own line is among the ten of a stack trace.
       assert.match(stderr, /^ +at .*uncaught-lines\.mjs/m);
       if (source.includes("mine")) assert.match(stderr, /^ +at mine /m);
     }
@@ -399,7 +399,7 @@ test("an uncaught error of a missing URL, and of a wrong rate, takes at most 30 
   }
 });
 
-test("a Vite build of a small app grows by what the pages say, and by no more than it imports", async () => {
+test("a Vite build of a small app grows by the documented size, and only by what it imports", async () => {
   const page = (name) => readFileSync(join(root, name), "utf8");
   const said = (text, entry) => Number(new RegExp(`^\\| \`${entry}\` \\|.*?\\b([0-9]+) kB`, "m").exec(text)?.[1]);
   for (const [entry, most] of Object.entries(LIMITS.vite)) {

@@ -1,4 +1,4 @@
-/** The tarball as it is published, the tool and all. */
+/** The tarball as it is published, including the tool. */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -16,7 +16,7 @@ test("publint is clean", () => {
   assert.match(stdout, /All good/);
 });
 
-test("attw reports nothing but that CommonJS resolves to ESM", () => {
+test("attw reports only that CommonJS resolves to ESM", () => {
   const args = [tarball, "--profile", "node16", "--exclude-entrypoints", "./bloom.wasm", "--format", "json"];
   const { stdout } = spawnSync(bin("attw"), args, { encoding: "utf8" });
   const { analysis } = JSON.parse(stdout);

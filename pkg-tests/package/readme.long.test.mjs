@@ -1,6 +1,6 @@
 /**
- * README's samples, and one of docs/feeds.md, in the runtimes that they are for, as they stand there; only addresses and keys
- * are replaced.
+ * README's samples, and one of docs/feeds.md, run unchanged in the runtimes that they are for; only addresses and keys are
+ * replaced.
  */
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -41,7 +41,7 @@ const work = (name) => mkdtempSync(join(folder, `readme-${name}-`));
 
 const TYPES = { ".html": "text/html", ".js": "text/javascript" };
 
-/** A server of the files of a folder, by which anything else is a page without content. */
+/** A server for the files of a folder, which answers anything else with an empty page. */
 async function serve(cwd) {
   const server = createServer(({ url }, response) => {
     const { pathname } = new URL(url, "http://localhost");
@@ -104,7 +104,7 @@ for (const [name, own] of Object.entries(backgrounds("background.js"))) {
         const shown = () => page.title();
         await page.goto(site.at("good.localhost"));
         assert.equal(await shown(), "A page");
-        // Again and again, as the background may not listen yet. Leaving a page in the middle rejects.
+        // Repeatedly, because the background may not listen yet. Leaving a page in the middle rejects.
         const visit = () => page.goto(site.at("www.evil.localhost", "login")).catch((error) => String(error));
         await until(async () => {
           if ((await shown()) !== "Blocked") await visit();
@@ -166,7 +166,7 @@ test("a Cloudflare Worker, which tries again after a failure", { skip: noWorkerd
     assert.deepEqual(await (await ask("https://www.evil.example/x")).json(), { maybeListed: true });
     assert.deepEqual(await (await ask("https://good.example/")).json(), { maybeListed: false });
     assert.deepEqual(await (await ask("evil")).json(), { maybeListed: false });
-    // Browsers go there, though it has no canonical form.
+    // Browsers open it, although it has no canonical form.
     assert.deepEqual(await (await ask("/\\www.evil.example/x")).json(), { maybeListed: true });
     for (const none of ["", "javascript:void 0", "/login"])
       assert.deepEqual(await (await ask(none)).json(), { maybeListed: null }, none);
@@ -223,7 +223,7 @@ describe("a page in Chromium", { skip: noPages, timeout: 3 * PATIENCE }, () => {
     });
   });
 
-  // Vite puts files of up to 4 kB into the script, as data: URLs.
+  // Vite inlines files of up to 4 kB into the script, as data: URLs.
   for (const [size, more] of [
     ["small", 0],
     ["large", 10_000],
@@ -251,6 +251,6 @@ describe("a page in Chromium", { skip: noPages, timeout: 3 * PATIENCE }, () => {
   }
 });
 
-test("README is a door: at most 220 lines", () => {
+test("README is an entrance: at most 220 lines", () => {
   assert.ok(README.trimEnd().split("\n").length <= 220, `${README.split("\n").length} lines`);
 });

@@ -1,4 +1,4 @@
-/** docs/recipes.md: each snippet of JavaScript runs as it stands, against the installed package. */
+/** docs/recipes.md: each JavaScript snippet runs unchanged against the installed package. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

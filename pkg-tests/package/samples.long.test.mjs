@@ -1,6 +1,6 @@
 /**
- * Every sample of code in the pages that people read runs: those of README, SECURITY.md and docs/feeds.md here, as they
- * stand there, and all others where ELSEWHERE says. What can't run says why.
+ * Every code sample in the documentation runs: those of README, SECURITY.md and docs/feeds.md here, unchanged, and all
+ * others where ELSEWHERE says. For samples that can't run, it says why.
  */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -47,7 +47,7 @@ function take(file, heading, language) {
   return found.code;
 }
 
-/** Samples that other tests run, and by what words in the test one sees that it does. */
+/** Samples that other tests run, and words in those tests that show it. */
 const ELSEWHERE = [
   [/^docs\/recipes\.md/, "pkg-tests/package/recipes.long.test.mjs", '"docs/recipes.md"'],
   [/^docs\/frameworks\.md/, "pkg-tests/runtimes/frameworks.long.test.mjs", 'page("frameworks.md")'],
@@ -87,11 +87,14 @@ const ELSEWHERE = [
 /** Samples that can't run in a test, and why. */
 const CANNOT = [
   [/^docs\/pwned\.md: Build it: sh: dotnet/, "it downloads 40 GB"],
-  [/^docs\/pwned\.md: Build it: sh: aws/, "feeds/hosting.long.test.mjs runs the like for feeds; a sync needs a bucket"],
+  [
+    /^docs\/pwned\.md: Build it: sh: aws/,
+    "feeds/hosting.long.test.mjs runs a similar one for feeds; a sync needs a bucket",
+  ],
   [/^examples\/spark\/README\.md: With another engine/, "there is no ClickHouse here"],
   [/^examples\/lists\/README\.md: Serve it/, "it copies to another machine"],
-  [/^docs\/rust\.md: In Rust: sh/, "it installs from crates.io, where a version is only once it is released"],
-  [/^FEED-FORMAT\.md: The manifest/, "it shows a form, with `...` in place of the data"],
+  [/^docs\/rust\.md: In Rust: sh/, "it installs from crates.io, which has a version only once it is released"],
+  [/^FEED-FORMAT\.md: The manifest/, "it shows a form, with `...` instead of the data"],
   [/^examples\/extension\/README\.md: Use your own list: sh: npm/, "it installs from npm"],
   [
     /^examples\/worker\/README\.md: Try it: sh: npm/,
@@ -99,7 +102,7 @@ const CANNOT = [
   ],
 ];
 
-/** A folder of its own beside the installed package, with these files. */
+/** A new folder beside the installed package, with these files. */
 function work(name, files = {}) {
   const cwd = mkdtempSync(join(folder, `${name}-`));
   for (const [path, content] of Object.entries(files)) writeFileSync(join(cwd, path), content);
@@ -112,7 +115,7 @@ const lines = (...keys) => keys.map((key) => `${key}\n`).join("");
 
 let modules = 0;
 
-/** Runs JavaScript as a module. It is given some names, and what it must export can be said. */
+/** Runs JavaScript as a module, with some global names, and maybe with further exports. */
 async function js(code, cwd, given = {}, after = "") {
   globalThis.given = given;
   const file = join(cwd, `sample-${modules++}.mjs`);
@@ -120,7 +123,7 @@ async function js(code, cwd, given = {}, after = "") {
   return import(pathToFileURL(file).href);
 }
 
-/** Whatever is fetched comes from a folder, by the last part of its URL. */
+/** Serves every fetch from a folder, by the last part of its URL. */
 function serve(context, cwd) {
   return context.mock.method(globalThis, "fetch", async (input) => {
     const name = basename(new URL(input.url ?? input).pathname);
@@ -155,7 +158,7 @@ const README = "README.md";
   const code = take(README, "From a list to an answer", "sh");
   const [install, ...commands] = code.trim().split("\n");
   test("README: from a list to an answer", () => {
-    // A version is in npm only once it is released.
+    // A version is on npm only once it is released.
     assert.equal(install, "npm install bloom-wasm");
     const cwd = work("answer", { "list.txt": lines("id-4710", "id-4711") });
     assert.match(shell(commands.join("\n"), cwd), /^id-4711$/m);
@@ -187,7 +190,7 @@ const README = "README.md";
     assert.equal(bad.info().name, "bad ids");
     assert.equal(bad.info().createdAt, Date.UTC(2026, 10, 21, 9));
     assert.equal(decode(readFileSync(join(cwd, "huge.bloom"))).info().count, 1000);
-    // What info, check and verify say.
+    // The output of info, check and verify.
     for (const said of [/bad ids/, /^id-4711$/m, /1,001 keys, 0 false negatives/]) assert.match(printed, said);
 
     const processed = [];
@@ -361,10 +364,10 @@ function feed(title, publishing, following, ends) {
   const heading = "A list that changes";
   feed("README: a feed", take(README, heading, "sh"), take(README, heading, "js"), { warnings: 1 });
   const feeds = "docs/feeds.md";
-  // The first time, and by cron.
+  // The first run, and cron's.
   const publishing = [1, 2].map(() => take(feeds, "Publishing", "sh")).join("");
   feed("docs/feeds.md: a feed", publishing, take(feeds, "Following", "js"), { warnings: 0 });
-  // In a folder of the test's own, and not of whoever runs it.
+  // In a folder of the test, not of the user who runs it.
   const kept = take(feeds, "Where a client keeps it", "js").replace('"feeds"', 'new URL("feeds", import.meta.url)');
   feed("docs/feeds.md: a feed that is kept in files", publishing, kept, { warnings: 0 });
 }
@@ -410,7 +413,7 @@ function feed(title, publishing, following, ends) {
     // A digest whose first six bits are 42.
     const digest = Buffer.alloc(8);
     digest.writeBigUInt64LE((42n << 58n) | 4711n);
-    // The page has one shard of 8,192; here are the others, without keys.
+    // The page's sample builds one shard of 8,192; here are the others, without keys.
     const cwd = work("elsewhere", { "digests-of-shard-42": digest });
     const [one, publish] = elsewhere.replaceAll("8192", "64").trim().split("\n");
     shell(`bloom-wasm feed keygen -o feed.key\nmkdir parts\n${one}`, cwd);
@@ -492,7 +495,7 @@ function feed(title, publishing, following, ends) {
     const host = serve(context, join(cwd, "public"));
     const silent = (_, { signal }) =>
       new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
-    // When the form is there, and when it is sent first.
+    // When the form appears, and when it is first sent.
     for (const call of [0, 1]) host.mock.mockImplementationOnce(silent, call);
 
     const password = { value: "", setCustomValidity: (text) => (password.text = text), text: "" };
@@ -508,7 +511,7 @@ function feed(title, publishing, following, ends) {
     const limit = context.mock.method(AbortSignal, "timeout");
     context.mock.method(console, "warn", () => {});
     limit.mock.mockImplementationOnce(() => timeout.call(AbortSignal, 1));
-    // A page stays; Node ends when it waits for nothing but such a limit.
+    // A page stays open; Node would end if only such a time limit is pending.
     const stays = setInterval(() => {}, 1000);
     context.after(() => clearInterval(stays));
     for (const [value, sent] of [
@@ -538,7 +541,7 @@ function feed(title, publishing, following, ends) {
 
 {
   const code = take("examples/extension/README.md", "Use your own list", "sh");
-  test("the extension: publishing a list of one's own", () => {
+  test("the extension: publishing your own list", () => {
     const cwd = work("extension", { "list.txt": lines("evil.example"), "popular.txt": lines("good.example") });
     shell(code, cwd);
     assert.equal(JSON.parse(readFileSync(join(cwd, "public/feed.json"), "utf8")).signatures.length, 1);
@@ -547,7 +550,7 @@ function feed(title, publishing, following, ends) {
 
 {
   const [wrapping, making] = [take(MOVING, "Two ways", "sh"), take(MOVING, "And back", "js")];
-  test("docs/moving.md: wrapping other software's bytes, and making them", async () => {
+  test("docs/moving.md: wrapping other software's bytes, and building them", async () => {
     const { ForeignFilter } = await installed();
     const keys = ["evil.example", "bad.example"];
     const original = ForeignFilter.from(keys, { format: "go-bloom" }).toForeign();
@@ -570,7 +573,7 @@ function feed(title, publishing, following, ends) {
   test("docs/moving.md: from the npm package bloom-filters", {
     skip: missing && skipped("docs/moving.md, bloom-filters", missing),
   }, async () => {
-    // Imported as it stands, but from where it is installed.
+    // Imported unchanged, but from where it is installed.
     const theirs = pathToFileURL(path).href;
     const there = code.replace('"bloom-filters"', JSON.stringify(theirs));
     const { list } = await js(there, work("bloom-filters"), {}, "export { list };");
@@ -578,7 +581,7 @@ function feed(title, publishing, following, ends) {
   });
 }
 
-test("every other sample runs in a test of its own, or can't, and says why", () => {
+test("every other sample runs in another test, or has a reason why it can't", () => {
   const used = new Set();
   const unknown = [];
   for (const { file, heading, language, code } of samples.filter(({ taken }) => !taken)) {

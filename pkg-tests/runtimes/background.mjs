@@ -1,6 +1,6 @@
 /**
- * The main script of a page's worker and of an extension's background, which may not import later: its time is the one
- * since it was started.
+ * The main script of a page's worker and of an extension's background, which can't import later, so its time counts
+ * from its start.
  */
 import { verdict } from "./app.mjs";
 

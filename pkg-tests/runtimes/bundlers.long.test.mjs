@@ -1,4 +1,4 @@
-/** The cases in Chromium, in what bundlers make of the app and in what Vite serves while one writes it. */
+/** The cases in Chromium: in bundlers' builds of the app, and from Vite's dev server. */
 import { execFile } from "node:child_process";
 import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,9 @@ import { app } from "../helpers/installed.mjs";
 import { at } from "../helpers/site.mjs";
 import { record, skipped } from "./table.mjs";
 
-/** What makes the app into the folder dist with its index.html: commands as a user types them, in the app's folder. */
+/**
+ * The commands that build the app into the folder dist with its index.html, as a user types them in the app's folder.
+ */
 const bundlers = {
   vite: ["build", "--base", "./", "--logLevel", "error"],
   esbuild: [
@@ -63,7 +65,7 @@ async function build(bundler) {
   if (!existsSync(join(cwd, "dist/index.html"))) copyFileSync(join(cwd, "index.html"), join(cwd, "dist/index.html"));
 }
 
-// All are built before the first is visited, which would be slowed down.
+// All are built before the first is visited, since building would slow it down.
 before(
   async () => {
     if (noChromium) return;

@@ -52,7 +52,7 @@ const secretOf = ({ secret }) => secret && { secret: Uint8Array.from(secret) };
 const hosts = (name) => Array.from({ length: 30 }, (_, i) => `${name}${i}.example`);
 const SHA1 = "E38AD214943DAAD1D64C102FAEC29DE4AFE9DA3D:5"; // of password1
 
-/** Filters for questions, as who builds filters must make them, and as they are where nobody does. */
+/** Filters to ask: entries with builders must make exactly these, and the others decode them. */
 const filters = {
   urls: {
     make: ({ RibbonFilter }) =>
@@ -81,7 +81,7 @@ const exported = [
   ...["canonicalizeUrl", "decode", "fileCache", "load", "openFeed", "openSharded", "urlExpressions"],
 ];
 
-/** What every entry must answer: `its` is the one that is asked, `name` its name. */
+/** What every entry must answer: `its` is the entry, `name` its name. */
 const asking = {
   "golden files answer as they must, and are written again to the byte"({ its, name, golden }) {
     check(golden.length >= 21, "golden files are missing");
@@ -101,7 +101,7 @@ const asking = {
       equal(filter.toBytes(), bytesOf(file), file.name);
       const { profile, sha1 } = filter.info();
       if (sha1 || (profile === "url" && !file.name.includes("slots"))) {
-        // Its keys are none of URLs, or no hashes, so only Rust can still be asked for them: tests/suite/golden.rs.
+        // Its keys can't be keys of URLs, or aren't hashes, so only Rust can look them up: tests/suite/golden.rs.
         equal(
           codeOf(its, () => filter.hasMany(keys)),
           "invalid_key",
@@ -177,7 +177,7 @@ const asking = {
     equal(filter.matchUrl(new URL("http://a.evil.example/")), "evil.example/");
     equal(its.canonicalizeUrl("http://B\u00fccher.example/%2e%2e/%2561?#x"), "http://xn--bcher-kva.example/a?");
     equal(its.urlExpressions("http://a.b.c/1?2"), ["a.b.c/1?2", "a.b.c/1", "a.b.c/", "b.c/1?2", "b.c/1", "b.c/"]);
-    // Hosts that parsers refuse, or read, by rules and tables of their own.
+    // Hosts that parsers refuse or read by their own rules and tables.
     for (const [host, ...names] of [
       ["b\u05d0.b", "xn--b-0hc.b"],
       ["\u0661.shop", "xn--9hb.shop"],
@@ -264,7 +264,7 @@ const asking = {
   },
 };
 
-/** What is asked of the other entries, as only WebAssembly can do it, and of all of them together. */
+/** Cases for the other entries that only WebAssembly can do, and for all entries together. */
 const making = {
   "every kind is built, and asked by either entry"({ full, reader: ask }) {
     const keys = Array.from({ length: 1000 }, (_, i) => `key ${i} ü`);
@@ -372,7 +372,8 @@ const NEEDS = {
 };
 
 /**
- * Runs all cases of the entries that are there: `full` is what makes filters, and `reader` only asks. `first` is when the caller began to import, by `performance.now`. `lacks` has what the runtime is known to be without.
+ * Runs all cases of the given entries: `full` builds filters, and `reader` only asks. `first` is when the caller began
+ * to import, by `performance.now`. `lacks` lists what the runtime is known to lack.
  */
 export async function run({ golden, ...entries }, first, lacks = []) {
   const { full, reader: ask } = entries;
@@ -397,7 +398,7 @@ export async function run({ golden, ...entries }, first, lacks = []) {
   return { passed: cases.length - failed.length, failed, ms, output: full && (await output(entries)) };
 }
 
-/** What the programs of both print, which must be the same in every runtime. */
+/** The output of both programs, which must be the same in every runtime. */
 export async function output({ full, reader: ask }) {
   const { lines, blobs } = await everything(full);
   return [...lines, ...(await reader(ask, blobs))];

@@ -1,6 +1,6 @@
 /**
- * Pages without a bundler, with an import map and hashes, as docs/javascript.md has it: every entry of the packed tarball
- * from a server of another origin that is laid out as the CDNs of npm packages are.
+ * Pages without a bundler, with an import map and hashes, as docs/javascript.md has it: every entry of the packed
+ * tarball, from a server of another origin with the layout of the CDNs for npm packages.
  */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
@@ -20,7 +20,7 @@ const list = BloomFilter.from(["id-4711"]).toBytes();
 
 const [, section] = readFileSync(join(root, "docs/javascript.md"), "utf8").split("\n## From a CDN\n");
 const code = (language) => new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, "m").exec(section)[1];
-/** The files of each entry, by the table of the page. */
+/** The files of each entry, according to the table of the page. */
 const table = Object.fromEntries(
   [...section.split("\n## ")[0].matchAll(/^\| `bloom-wasm(\S*)` \| (.*) \|$/gm)].map(([, entry, files]) => [
     `.${entry}`,
@@ -28,7 +28,7 @@ const table = Object.fromEntries(
   ]),
 );
 
-/** The hashes, by the commands of the page; npm packs what is installed here. */
+/** The hashes, by the commands of the page; `npm pack` gives the installed package here. */
 const work = mkdtempSync(join(folder, "cdn-"));
 mkdirSync(work, { recursive: true });
 const hashes = Object.fromEntries(
@@ -52,7 +52,7 @@ const cdn = createServer(({ url }, response) => {
   asked.add(name);
   response.setHeader("content-type", TYPES[name.split(".").at(-1)]);
   const bytes = readFileSync(join(home, "dist", name));
-  // What is added changes nothing but the hash: a comment, or a custom section without a name.
+  // An addition that changes only the hash: a comment, or a custom section without a name.
   const added = name.endsWith(".wasm") ? Buffer.from([0, 1, 0]) : Buffer.from("\n// changed\n");
   response.end(name === tampered ? Buffer.concat([bytes, added]) : bytes);
 });
@@ -114,7 +114,7 @@ for (const name of ["Chromium", "Firefox"]) {
   const none = missing(name);
   const skip = none && skipped(`a CDN, ${name}`, none);
   describe(`${name}`, { skip, timeout: 4 * PATIENCE }, () => {
-    test("every entry runs, and none of which a file was changed", async () => {
+    test("every entry runs, but none with a changed file", async () => {
       const browser = await puppeteer(name);
       try {
         /** What the page of an entry says, or that it failed. */

@@ -1,7 +1,7 @@
 /** The main script on the command line: prints the runtime's version and its verdict. */
 import "./main.mjs";
 
-/** Files, which only the command line can read: as a stream, with its size, up to an abort. */
+/** Files, which only the command line can read: as a stream, with a size, until an abort. */
 async function files() {
   const { load } = await import("bloom-wasm/reader");
   const file = new URL("golden.bloom", import.meta.url);

@@ -13,7 +13,7 @@ const packages = {
 const named = Object.values(packages).map(({ folder, alias = "", version }) => `${folder}@${alias}${version}`);
 const modules = installed("runtimes", named);
 
-/** Of each its name and version, how a command begins that runs a script, and why there can't be one. */
+/** Each runtime's name and version, the beginning of a command that runs a script, or why it is missing. */
 export const commands = Object.entries(packages).map(([name, { folder, version, alias, options = [] }]) => ({
   name,
   version,

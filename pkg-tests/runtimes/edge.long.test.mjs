@@ -33,7 +33,7 @@ const keys = ["evil.example", ...Array.from({ length: 100_000 }, (_, i) => `host
 const base = RibbonFilter.from(keys, { fpr: 1e-3 });
 assert.ok(base.toBytes().length > 120_000);
 
-/** What a client says of a feed: what it begins with, what its update comes to, and what it has then. */
+/** A client's report on a feed: what it opens with, the result of its update, and what it has then. */
 writeFileSync(
   join(work, "ask.mjs"),
   `import { openFeed } from "bloom-wasm/reader";
@@ -46,7 +46,7 @@ writeFileSync(
   }`,
 );
 
-/** What clients say that share a cache: at first, of one more, and without a network. */
+/** The reports of clients that share a cache: the first one, another one, and one without a network. */
 async function told(ask) {
   const publisher = new Publisher(base);
   const site = await serve(publisher);
@@ -77,7 +77,7 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
   /** Runs a Worker, bundled as wrangler does it. */
   async function worker(name, source) {
     writeFileSync(join(work, `${name}.mjs`), source);
-    // As the runtime's own answer hides the error.
+    // Because the runtime's own answer hides the error.
     writeFileSync(
       join(work, `${name}-told.mjs`),
       `import its from "./${name}.mjs";
@@ -170,7 +170,7 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
       const all = { ${Object.keys(sources)} };
       export default { fetch: (request, env) => all[new URL(request.url).pathname.slice(1)].fetch(request, env) };`,
     );
-    // What needs an account is done on this machine.
+    // Commands that need an account run locally.
     const commands = sh[0].replaceAll("--remote", "--local").replace("wrangler deploy", "wrangler deploy --dry-run");
     assert.equal(sh[0].split("--remote").length, 3);
     const env = { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" };
@@ -227,7 +227,7 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
     );
   });
 
-  test("an update that ended with its request is in the way for a minute, as the page says", async () => {
+  test("an update that ended with its request blocks others for a minute, as the page says", async () => {
     const publisher = new Publisher(base);
     const site = await serve(publisher);
     try {
@@ -267,7 +267,7 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
     }
   });
 
-  test("a Worker that starts from a warm cache goes on to follow its feed", async () => {
+  test("a Worker that starts from a warm cache keeps following its feed", async () => {
     const publisher = new Publisher(base);
     const site = await serve(publisher);
     try {
@@ -299,7 +299,7 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
       for (let i = 0; i < 5; i++) assert.equal(await patient.ask(""), 3);
       assert.ok(
         site.asked().filter((path) => path === "feed.json").length <= 2,
-        "opened, and asked once in this minute",
+        "opened, and asked the host once in this minute",
       );
     } finally {
       site.close();
@@ -338,9 +338,9 @@ test("a feed's cache in Deno KV", { skip: noDeno, timeout: PATIENCE }, async () 
       timeout: PATIENCE,
     });
     const [said, isWhole, parts] = stdout.trim().split("\n");
-    assert.equal(isWhole, "true", "what several wrote is there, and is what one of them wrote");
+    assert.equal(isWhole, "true", "what several wrote at once is there, and is what one of them wrote");
     last = parts.split(",").map(Number);
-    assert.equal(last[0], last[1], "no parts of what was replaced are left");
+    assert.equal(last[0], last[1], "no parts of replaced values are left");
     return said;
   });
   assert.equal(last[0], 3, "the pointer, the manifest and the file");

@@ -1,6 +1,6 @@
 /**
- * The example extension in real, headless browsers, under their default policy: blocks, goes back and on, learns, is
- * stopped, and loses its host.
+ * The example extension in real, headless browsers, under their default policy: it blocks, goes back, continues,
+ * learns, is stopped, and loses its host.
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -15,7 +15,7 @@ import { serve as serveFeed, ToolPublisher } from "../helpers/publisher.mjs";
 import { createServer } from "../helpers/server.mjs";
 import { skipped } from "./table.mjs";
 
-/** What each browser is started with, and how its background script is stopped. */
+/** How each browser is started, and how its background script is stopped. */
 const browsers = {
   Chromium: {
     async stop(browser, popup) {
@@ -29,7 +29,7 @@ const browsers = {
   },
   Firefox: {
     options: {
-      // Not 30 s; but more than any check waits for, as Firefox stops it all the same.
+      // Less than the default of 30 s, but longer than any check waits, because Firefox stops it even then.
       extraPrefsFirefox: { "extensions.background.idle.timeout": 3000 },
     },
     stop: (_, popup) =>
@@ -37,7 +37,7 @@ const browsers = {
   },
 };
 
-/** Waits until a condition holds; while a page is being replaced, asking it fails. */
+/** Waits until a condition holds. While a page is being replaced, asking it fails. */
 async function until(what, holds) {
   let last;
   for (const end = Date.now() + PATIENCE; Date.now() < end; await pause(25)) {
@@ -76,14 +76,14 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
     let browser;
     let page; // of the tab that goes to pages
     let tab; // the extension's id of it
-    let popup; // in a tab of its own, and what drives the other
+    let popup; // in its own tab, and drives the other one
 
     const listed = ["listed.localhost", "other.localhost", "a.other.localhost", "fine.localhost/app/"];
     const site = (host, path = "") => `http://${host}.localhost:${pages.address().port}/${path}`;
     const text = (of, selector) =>
       of.evaluate((selector) => document.querySelector(selector).textContent.trim(), selector);
 
-    /** Sends the tab to a URL, as the address bar does. */
+    /** Sends the tab to a URL, like the address bar. */
     const open = (url) => popup.evaluate((tab, url) => chrome.tabs.update(tab, { url }).then(() => {}), tab, url);
 
     const shows = (url) =>
@@ -92,14 +92,14 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
         async () => (await page.evaluate(() => location.href)) === url && (await text(page, "h1")) === "Welcome",
       );
 
-    /** Waits for the blocking page of a URL, on account of a key. */
+    /** Waits for the blocking page of a URL, blocked for a key. */
     const blocks = (url, key) =>
       until(`${url} is blocked for ${key}`, async () => {
         assert.deepEqual([await text(page, "#url"), await text(page, "#key")], [url, key]);
         return page.evaluate(() => document.readyState === "complete");
       });
 
-    /** That the blocking page names these kinds of danger, or none. */
+    /** Asserts that the blocking page names these kinds of danger, or none. */
     const names = async (kinds) => {
       const shown = await page.evaluate(() => {
         const element = document.querySelector("#kinds");
@@ -151,14 +151,14 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
       { timeout: PATIENCE },
     );
 
-    // Each test goes on from where the one before it came to: after a failure the others would only wait in vain.
+    // Each test continues where the one before it ended: after a failure, the others would wait in vain.
     let failed;
     beforeEach(() => assert.ok(!failed, `not tried, after the failure of "${failed}"`));
     afterEach(({ name, passed }) => {
       if (!passed) failed ??= name;
     });
 
-    test("navigations before the feed is there wait for it; a page that was left by then isn't blocked", async () => {
+    test("navigations wait until the feed is open; a page that was left by then isn't blocked", async () => {
       page = await newPage(browser);
       const asked = new Promise((resolve) => {
         feed.fault = (path, response, bytes) => path !== "feed.json" && (resolve(() => response.end(bytes)), true);
@@ -172,8 +172,7 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
       await blocks(site("listed", "a?b"), "listed.localhost/");
       await names(""); // this list has no tags
 
-      // Firefox refuses to be sent to a page of an extension by anybody else, and its driver doesn't hear of the
-      // address.
+      // Firefox refuses to be sent to an extension's page by anything else, and its driver doesn't learn the address.
       const before = browser.targets();
       tab = await page.evaluate(async () => {
         await chrome.tabs.create({ url: "popup.html", active: false });
@@ -190,7 +189,7 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
       await popupSays({ checks: 5, blocked: 1 });
     });
 
-    test("a page that isn't on the list comes through; one that is doesn't, nor by a redirect, nor without being loaded", async () => {
+    test("a page that isn't on the list opens; one that is doesn't, nor after a redirect, nor without being loaded", async () => {
       await open(site("fine", "1"));
       await shows(site("fine", "1"));
       await open(site("listed"));
@@ -201,19 +200,19 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
       await blocks(site("b.other", "%3Cb%3E"), "other.localhost/");
       await page.click("#back");
       await shows(site("fine", "1"));
-      // Not at once: Firefox ends the scripts of a page that is being replaced, also the one that drives it.
+      // Not at once: Firefox ends the scripts of a page that is being replaced, including the driver's.
       await page.evaluate(() => void setTimeout(() => history.pushState(null, "", "/app/2")));
       await blocks(site("fine", "app/2"), "fine.localhost/app/");
       await page.click("#back");
       await shows(site("fine", "1"));
     });
 
-    test("the popup tells keys, generation, age and checks", async () => {
+    test("the popup shows keys, generation, age and checks", async () => {
       const now = "this minute|1 minute ago|[2-9] minutes ago";
       await popupSays({ keys: 4, generation: 1, published: now, updated: now, checks: 12, blocked: 4, problem: "" });
     });
 
-    test("learns a newly published URL without a restart; what isn't signed or whole changes nothing", async () => {
+    test("learns a newly published URL without a restart; an unsigned or incomplete update changes nothing", async () => {
       await open(site("new"));
       await shows(site("new"));
       publisher.publishTagged({ phishing: [...listed.slice(0, 2), "new.localhost"], malware: [...listed.slice(1)] });
@@ -251,7 +250,7 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
       await popupSays({ checks: 18, blocked: 7 });
     });
 
-    test("continue anyway lets that key through, and no other, until the browser is closed", async () => {
+    test("continuing anyway lets that key through, and no other, until the browser is closed", async () => {
       await open(site("a.other", "1"));
       await blocks(site("a.other", "1"), "a.other.localhost/");
       await names("malware");

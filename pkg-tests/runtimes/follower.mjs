@@ -1,6 +1,6 @@
 /**
- * The background of an extension that follows a feed without WebAssembly. It posts what it finds, and does next what the
- * answer says.
+ * The background of an extension that follows a feed without WebAssembly. It posts what it finds, and next does what
+ * the answer says.
  */
 import { openFeed } from "./bloom-wasm/dist/reader.js";
 import { FEED, HERE, KEY } from "./config.mjs";

@@ -1,4 +1,4 @@
-/** docs/frameworks.md: each recipe as it stands there, in the real framework, with the shards and with the blob. */
+/** docs/frameworks.md: each recipe unchanged in the real framework, with the shards and with the blob. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -62,14 +62,14 @@ let apps = 0;
 
 const load = async (cwd) => import(pathToFileURL(join(cwd, "recipe.js")));
 
-/** What a server is asked at an address. */
+/** A request to a server's address. */
 const json = (body, headers) => ({
   method: "POST",
   headers: { "content-type": "application/json", ...headers },
   body: JSON.stringify(body),
 });
 
-/** How a recipe is started: what signs up then, by status and text of the answer; and `stop`. */
+/** How each recipe is started. Returns a function that signs up, with the status and text of the answer, and `stop`. */
 const recipes = {
   async "better-auth"(cwd) {
     // In their folder, where it finds better-auth.
@@ -101,7 +101,7 @@ const recipes = {
   },
   async Express(cwd) {
     const { app } = await load(cwd);
-    app.set("env", "test"); // it prints no errors then
+    app.set("env", "test"); // prints no errors
     const server = app.listen(0, "127.0.0.1");
     await once(server, "listening");
     const url = `http://127.0.0.1:${server.address().port}/sign-up`;
@@ -136,15 +136,15 @@ const recipes = {
         const to = response.headers.get("location") ?? "";
         const refused = /[?&]code=refused_password/.test(to);
         const isIn = /session-token=./.test(response.headers.get("set-cookie") ?? "");
-        // As those answer that have statuses.
+        // Errors that have a status.
         const status = isIn ? 201 : refused ? 422 : 500;
         return new Response(refused ? "has leaked, too common, 8 characters" : to, { status });
       },
     };
   },
-  /** Deno serves it, and a page of another origin calls it; the lists and the project are at a server of the test's own. */
+  /** Deno serves it, and a page of another origin calls it. A server of the test has the lists and the project. */
   async "Supabase's Edge Functions"(cwd) {
-    // Deno would find what is missing here in node_modules, which a function has none of.
+    // Deno would find packages missing here in node_modules, which a function doesn't have.
     const sources = ["recipe.js", "refusal.js"].map((name) => readFileSync(join(cwd, name), "utf8")).join("");
     const { imports } = JSON.parse(readFileSync(join(cwd, "deno.json"), "utf8"));
     for (const [, name] of sources.matchAll(/ from "(@?\w[^"]*)"/g)) {
@@ -181,7 +181,7 @@ const recipes = {
       const { email, password } = JSON.parse(text);
       const isLimited = email.startsWith("limited");
       if (!isLimited) created.push({ email, password });
-      // A user, and no session before the address is confirmed.
+      // A user, but no session before the address is confirmed.
       const body = isLimited ? limited : { id: "1", email, confirmation_sent_at: new Date().toISOString() };
       response.writeHead(isLimited ? 429 : 200, { "content-type": "application/json" }).end(JSON.stringify(body));
     }).listen(0, "127.0.0.1");
@@ -272,7 +272,7 @@ describe("sign-up", { timeout: 4 * PATIENCE }, () => {
     const missing = modules ? title.startsWith("Supabase") && (deno.missing || noChromium) : setup.NOT_INSTALLED;
     const skip = missing && skipped(title, missing);
     test(title, { skip }, async (context) => {
-      context.mock.method(console, "error", () => {}); // what better-auth prints of a list that is missing
+      context.mock.method(console, "error", () => {}); // better-auth prints errors for a missing list
       for (const list of Object.keys(lists)) {
         const started = await begin(app(title, list));
         try {
@@ -280,7 +280,7 @@ describe("sign-up", { timeout: 4 * PATIENCE }, () => {
             const response = await started.signUp(password);
             return [response.status, await response.text()];
           };
-          // The blob ignores case, as that of the form does.
+          // The blob ignores case, like the form's.
           for (const listed of list === "blob" ? [LISTED, LISTED.toUpperCase()] : [LISTED]) {
             const [status, text] = await answer(listed);
             assert.ok(status === 422 || status === 400, `${list}: ${status} ${text}`);
@@ -303,7 +303,7 @@ describe("sign-up", { timeout: 4 * PATIENCE }, () => {
         } finally {
           await started.stop?.();
         }
-        // Without the list nobody signs up, and the next one tries again.
+        // Without the list nobody can sign up, and the next sign-up tries again.
         const cwd = app(title, list, (source) => source.replace(lists[list], `missing/${lists[list]}`));
         const without = await begin(cwd);
         try {
@@ -329,7 +329,7 @@ describe("sign-up", { timeout: 4 * PATIENCE }, () => {
     assert.deepEqual(more, []);
     writeFileSync(join(cwd, "field.jsx"), field);
     const [, use] = /`(<NewPassword .*?>)`/.exec(text);
-    // What is typed is the program's own, as it often is in React.
+    // A controlled input, as is common in React.
     const own = use.replace("required", "required value={value} onChange={({ target }) => setValue(target.value)}");
     assert.notEqual(own, use);
     writeFileSync(
@@ -347,7 +347,7 @@ describe("sign-up", { timeout: 4 * PATIENCE }, () => {
       join(cwd, "index.html"),
       '<!doctype html><body></body><script type="module" src="main.jsx"></script>',
     );
-    // Vite would write a list as small as this one into the script.
+    // Vite would inline a list as small as this one.
     const build = { assetsInlineLimit: 0 };
     const options = { root: cwd, configFile: false, logLevel: "error", build };
     await vite.build(options);
@@ -358,7 +358,7 @@ describe("sign-up", { timeout: 4 * PATIENCE }, () => {
     const errors = [];
     const BLOB = "**/assets/passwords-*.bloom";
     const notFound = (route) => route.fulfill({ status: 404 });
-    /** A new page with the form, and what was asked for the list so far. */
+    /** A new page with the form, and the requests for the list so far. */
     async function open(answer, options) {
       const tab = await newPage(browser);
       context.after(() => tab.close());
@@ -412,7 +412,7 @@ describe("sign-up", { timeout: 4 * PATIENCE }, () => {
       await password.press("!");
       await password.press("Backspace");
       await refused(true);
-      assert.equal(asked.length, 2, "tried again, once");
+      assert.equal(asked.length, 2, "tried again once");
     }
     {
       const { tab, password } = await open(notFound);
@@ -436,9 +436,9 @@ describe("sign-up", { timeout: 4 * PATIENCE }, () => {
     assert.ok(readFileSync(join(setup.root, "examples/signup/signup.js"), "utf8").includes('load("passwords.bloom")'));
   });
 
-  /** Whoever has signed up changes their password, and resets it. */
+  /** A signed-up user changes their password, and resets it. */
   async function changes({ auth, users, post, signUp }) {
-    // better-auth lets any other member of a body pass.
+    // better-auth accepts any other members in a body.
     for (const other of [UNLISTED, null, ""])
       assert.equal((await signUp(LISTED, { email: "c@d.example", newPassword: other })).status, 400);
     const signedIn = await post("/sign-in/email", { email: "a@b.example", password: UNLISTED });
@@ -453,7 +453,7 @@ describe("sign-up", { timeout: 4 * PATIENCE }, () => {
     };
     const [account] = users.account;
     const stored = account.password;
-    account.password = null; // as of those who sign in elsewhere: only the server's own code sets theirs
+    account.password = null; // as for users who sign in elsewhere: only the server's own code sets theirs
     const set = (newPassword) => auth.api.setPassword({ body: { newPassword }, headers: new Headers({ cookie }) });
     await assert.rejects(set(LISTED), ({ body }) => body.code === "PASSWORD_REFUSED");
     assert.equal(account.password, null);
@@ -464,7 +464,7 @@ describe("sign-up", { timeout: 4 * PATIENCE }, () => {
     assert.equal(await code("/change-password", "amber ladder whistling", now), 200);
     assert.equal(await code("/reset-password", LISTED, { token: "none" }), "PASSWORD_REFUSED");
     assert.equal(await code("/reset-password", "amber ladder whistling", { token: "none" }), "INVALID_TOKEN");
-    // Whoever tries passwords learns nothing of them.
+    // Nobody who guesses passwords learns anything about them.
     const { status } = await post("/sign-in/email", { email: "a@b.example", password: LISTED });
     assert.equal(status, 401);
   }

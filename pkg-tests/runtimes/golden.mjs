@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 
 const folder = new URL("../../tests/golden/", import.meta.url);
 
-/** Which i the list of a file is of, where their README says that; 1000 to 2999 where it doesn't. */
+/** The range of i in the list of each file according to their README; 1000 to 2999 for all others. */
 const readme = readFileSync(new URL("../../tests/golden/README.md", import.meta.url), "utf8");
 const rows = readme.matchAll(/^\| `([\w-]+)\.bloom`.*`\.txt` lists \*i\* from (\d+) to (\d+)/gm);
 const ranges = Object.fromEntries(Array.from(rows, ([, name, from, to]) => [name, [Number(from), Number(to) + 1]]));
@@ -23,9 +23,9 @@ export const golden = readdirSync(folder)
       .split("\n")
       .filter(Boolean)
       .map(Number);
-    // The secret of all keyed ones.
+    // The secret of all keyed files.
     const secret = name.startsWith("keyed-") ? Array.from({ length: 16 }, (_, i) => i) : undefined;
-    // What a delta makes of its parent.
+    // The result of applying a delta to its parent.
     const [, of] = /^(.*)-child$/.exec(name) ?? [];
     const made = of && { parent: parents[of] ?? of, delta: base64(`${of}.delta`) };
     return { name, from, to, hits, secret, base64: base64(file), ...made };

@@ -1,6 +1,6 @@
 /**
- * bloom-wasm/reader in Hermes, the engine of React Native: without WebAssembly, URL, TextEncoder and WebCrypto. The script
- * is compiled by React Native's own preset for Babel, as Metro does that.
+ * bloom-wasm/reader in Hermes, the engine of React Native: without WebAssembly, URL, TextEncoder and WebCrypto. The
+ * script is compiled with React Native's own Babel preset, as Metro does.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -33,7 +33,7 @@ describe("Hermes", { skip: missing && skipped("Hermes", missing), timeout: 9 * P
   const hrefs = {};
   let script;
 
-  /** What the script prints, as JSON, if the engine is lent these. */
+  /** The script's output, as JSON, with these globals lent to the engine. */
   async function ran(...lends) {
     const file = join(here, `${lends.join("-") || "bare"}.js`);
     writeFileSync(file, `globalThis.HOST = ${JSON.stringify({ golden, hrefs, lends })};\n${script}`);
@@ -44,7 +44,7 @@ describe("Hermes", { skip: missing && skipped("Hermes", missing), timeout: 9 * P
     return said;
   }
 
-  /** What it prints in this Node, which has all that Hermes is lent. Its parser's answers are kept. */
+  /** Its output in this Node, which has everything that Hermes is lent. Records the answers of Node's parser. */
   async function inNode() {
     class Recording extends URL {
       constructor(text) {
@@ -69,7 +69,7 @@ describe("Hermes", { skip: missing && skipped("Hermes", missing), timeout: 9 * P
     script = require("@babel/core").transformSync(outputFiles[0].text, { ...quiet, presets: [preset] }).code;
   });
 
-  test("golden files, and URLs that are canonical; where something is missing, it is named", async () => {
+  test("golden files, and canonical URLs; the error for something missing names it", async () => {
     const { verdict, lacks, answers } = await ran();
     assert.deepEqual(lacks, ["Response", "TextDecoder", "TextEncoder", "URL", "crypto"]);
     await record("Hermes", version, verdict);
@@ -83,7 +83,7 @@ describe("Hermes", { skip: missing && skipped("Hermes", missing), timeout: 9 * P
     assert.match(answers.feed, /^ReferenceError: .*\bURL\b/);
   });
 
-  test("with a TextEncoder and a whole URL: all URLs and passwords, as in Node", async () => {
+  test("with a TextEncoder and a full URL: all URLs and passwords, as in Node", async () => {
     const inIt = await inNode();
     assert.equal(inIt.answers.user, "host0.example/");
     assert.ok(Object.keys(hrefs).length > 10);
@@ -95,7 +95,7 @@ describe("Hermes", { skip: missing && skipped("Hermes", missing), timeout: 9 * P
       assert.deepEqual(answers[of], inIt.answers[of], of);
   });
 
-  test("a URL that only joins strings, as React Native's does, is refused, and never means absent", async () => {
+  test("a URL class that only joins strings, like React Native's, is refused, and never means absent", async () => {
     const { answers } = await ran("TextEncoder", "React Native's URL");
     assert.equal(answers.plain, "w.host6.example/");
     for (const of of ["user", "host", "expressions"]) assert.match(answers[of], /^ReferenceError: .*\bURL\b/);

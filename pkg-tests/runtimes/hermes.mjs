@@ -1,6 +1,6 @@
 /**
  * The main script in Hermes, the engine of React Native, whose command line has neither modules nor files: the cases,
- * and what is said where something is missing. `HOST` has what the tests lend it.
+ * and the errors for what is missing. `HOST` has what the tests lend it.
  */
 import * as reader from "bloom-wasm/reader";
 import { run } from "./cases.mjs";
@@ -21,7 +21,7 @@ globalThis.atob = (base64) => {
 
 /** What the tests lend to an engine without them. */
 const loans = {
-  /** UTF-8, as the engine itself writes it into URIs. */
+  /** UTF-8, as the engine itself encodes it in URIs. */
   TextEncoder: class {
     encode(text) {
       const escaped = encodeURIComponent(text.replace(/[\ud800-\udfff]/gu, "\ufffd"));
@@ -35,7 +35,7 @@ const loans = {
     }
   },
 
-  /** What Node's parser said to the same texts. */
+  /** What Node's parser returned for the same texts. */
   URL: class {
     constructor(text) {
       if (!(text in hrefs)) throw new Error(`Node was not asked for ${text}`);
@@ -54,7 +54,7 @@ const loans = {
 
 for (const name of lends) globalThis[name.split(" ").pop()] = loans[name];
 
-/** What is said where something is missing. */
+/** The errors for what is missing. */
 async function said(run) {
   try {
     return await run();
@@ -94,7 +94,7 @@ function body(chunk) {
 
 async function all() {
   const lacks = ["Response", "TextDecoder", "TextEncoder", "URL", "crypto"].filter((name) => !(name in globalThis));
-  // There are no cases for a parser that is none.
+  // There are no cases for a URL class that isn't a parser.
   const verdict = lends.includes("React Native's URL") ? undefined : await run({ reader, golden }, undefined, lacks);
   return { verdict, lacks, answers: await answers() };
 }

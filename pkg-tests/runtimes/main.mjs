@@ -1,4 +1,4 @@
-/** The main script of pages and on the command line: the package is all that is left to import while the clock runs. */
+/** The main script of pages and on the command line: only the package is imported while the clock runs. */
 import "./cases.mjs";
 import "./golden.mjs";
 import "./programs.mjs";
@@ -6,7 +6,7 @@ import "./programs.mjs";
 const first = performance.now();
 globalThis.verdict = import("./app.mjs").then(({ verdict }) => verdict(first));
 
-/** What a page's module worker says; bundlers know a worker by its being written so. */
+/** The verdict of a page's module worker. Bundlers recognise a worker by this form. */
 globalThis.ofWorker = () =>
   new Promise((resolve, reject) => {
     const worker = new Worker(new URL("./background.mjs", import.meta.url), { type: "module" });

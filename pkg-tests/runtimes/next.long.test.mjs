@@ -1,6 +1,6 @@
 /**
- * The cases in an app of Next.js: in a route on the server, in one on the edge, in a page and in its worker. And the
- * redirects of docs/edge.md, as a proxy of that app and as a middleware on the edge.
+ * The cases in a Next.js app: in a route on the server, in one on the edge, in a page and in its worker. Also the
+ * redirects of docs/edge.md, as a proxy of that app and as middleware on the edge.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -51,7 +51,7 @@ async function addRedirects(cwd, name, source) {
   writeFileSync(join(cwd, name), source);
 }
 
-/** What is redirected, and what isn't though the filter says so. */
+/** What is redirected, and what isn't although the filter says so. */
 async function redirected(url, cwd) {
   const ask = async (path, headers) => {
     const response = await fetch(url + path, { redirect: "manual", headers });

@@ -1,15 +1,15 @@
 /**
  * Calls every function of "bloom-wasm", and those of "bloom-wasm/reader" if that is given, with odd values in every
- * place, in any runtime. `foreign` evaluates an expression in another realm. Each place gets every value, or every fifth
- * if `every` is 5, and the next place others. Returns how many calls there were and what was wrong: an error that is no
- * FilterError, nor one that the caller's own code has thrown, or an answer of another filter that changed.
+ * place, in any runtime. `foreign` evaluates an expression in another realm. Each place gets every value, or every
+ * fifth if `every` is 5, and the next place others. Returns the number of calls and what was wrong: an error that is
+ * neither a FilterError nor thrown by the caller's own code, or a changed answer of another filter.
  */
 export async function sweep(api, foreign, every = 1, reader = undefined) {
   const { BloomFilter, CountingBloomFilter, CuckooFilter, Filter, FilterError, RibbonFilter, ScalableBloomFilter } =
     api;
   const { ForeignFilter } = api;
 
-  /** What the caller's own code throws. */
+  /** Thrown by the caller's own code. */
   const own = new Error("the caller's own");
   const fail = () => {
     throw own;
@@ -45,7 +45,7 @@ export async function sweep(api, foreign, every = 1, reader = undefined) {
     promise.catch(() => {});
     return promise;
   };
-  // Without a page's isolation there is no constructor of it.
+  // Its constructor exists only in isolated pages.
   const shared = () => new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }).buffer;
   const resizable = () => new ArrayBuffer(8, { maxByteLength: 16 });
   const shrunk = () => {
@@ -149,7 +149,7 @@ export async function sweep(api, foreign, every = 1, reader = undefined) {
   const urls = RibbonFilter.from(["evil.example"], { profile: "url" });
   const passwords = RibbonFilter.from(["password"], { profile: "password" });
   const guava = (funnel = "utf8", keys = ["a"]) => ForeignFilter.from(keys, { format: "guava", funnel });
-  /** Each function, with arguments that are right; a last one that is an object of options is taken apart too. */
+  /** Each function, with valid arguments. If the last one is an object of options, each option is a place, too. */
   const calls = {
     decode: [api.decode, blob],
     load: [
@@ -279,8 +279,7 @@ export async function sweep(api, foreign, every = 1, reader = undefined) {
         ),
       );
     } catch (error) {
-      // What was revoked, or has the methods of another object, throws the engine's error where it is used as it may
-      // be.
+      // Revoked proxies, and objects with another object's methods, throw the engine's own error when they are used.
       const itsOwn = error === own || /revoked/.test(error?.message) || name.endsWith("Proxy of bytes");
       const allowed = itsOwn || (error instanceof FilterError && error.code !== "wasm_load");
       if (!allowed) wrong.push(`${name}: ${error?.stack ?? String(error)}`);

@@ -1,4 +1,6 @@
-/** An extension with no policy of its own, which may not start WebAssembly, follows a signed feed by bloom-wasm/reader. */
+/**
+ * An extension without its own policy, which may not start WebAssembly, follows a signed feed with bloom-wasm/reader.
+ */
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +23,7 @@ for (const [name, own] of Object.entries(backgrounds("follower.mjs"))) {
     let browser;
     let here; // where the background posts its reports
     let answer; // of the background's last post
-    let heard; // what waits for its next one
+    let heard; // resolves with its next one
     let posted = new Promise((resolve) => (heard = resolve));
 
     /** The background's next report. */
@@ -31,7 +33,7 @@ for (const [name, own] of Object.entries(backgrounds("follower.mjs"))) {
       return report;
     }
 
-    /** What the background reports after an order, and of the keys that it then finds for URLs. */
+    /** The background's report after an order, with the keys that it then finds for URLs. */
     async function obeys(order, ...urls) {
       answer.end(JSON.stringify({ order, urls }));
       return report();
@@ -81,7 +83,7 @@ for (const [name, own] of Object.entries(backgrounds("follower.mjs"))) {
       assert.deepEqual(await obeys("compile"), { name: "CompileError" });
     });
 
-    test("it opens the feed, learns, believes nobody else, and goes on from its cache without the host", async () => {
+    test("it opens the feed, learns, trusts nobody else, and continues from its cache without the host", async () => {
       const urls = ["https://user@www.EVIL.example:8443/x", "http://bad.example/%61/b", "http://b\u00fccher.example/"];
       const old = ["evil.example/", "bad.example/a/", null];
       assert.deepEqual(await obeys("open", ...urls), { generation: 1, answers: old });

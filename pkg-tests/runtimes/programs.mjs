@@ -25,12 +25,12 @@ function codeOf(run) {
   }
 }
 
-/** Asks a filter all that can be asked. */
+/** Asks a filter every question. */
 function ask(filter, line) {
   const keys = Array.from({ length: 300 }, (_, i) => `key-${i * 7}`);
   const { profile } = filter.info();
   line("info", filter.kind, filter.info(), filter.toJSON(), filter.estimatedFpr, filter.estimatedCount, String(filter));
-  // A filter of URLs has none of these keys, and says so.
+  // These can't be keys of a filter of URLs, which says so.
   for (const run of [
     () => filter.has("key-1"),
     () => filter.hasAny(keys),
@@ -62,7 +62,7 @@ function ask(filter, line) {
   );
 }
 
-/** Lines of output, and what prints one, of numbers so many digits. */
+/** Lines of output, and a function that prints one, with numbers rounded to `digits` digits. */
 function printer(digits = 17) {
   const lines = [];
   const plain = (_, value) => {
@@ -87,7 +87,7 @@ export async function reader(entry, blobs) {
 
 const bytesOf = (base64) => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
 
-/** What a host of files answers to `fetch`. It damages a file whose hash is its name when that is asked for first. */
+/** A `fetch` for a host of files. It damages a file that is named by its hash at the first request. */
 function host(payload, files) {
   const times = { createdAt: 1.7e12, expires: 8.64e15 };
   const head = { version: 1, feedId: "0".repeat(32), generation: 1, ...times, profile: "raw", fpr: 0.01, seed: "0" };
@@ -146,7 +146,7 @@ async function read(api, blobs, line) {
   line(Number(estimatedFpr.toPrecision(DIGITS)), await opened.update());
   opened.close();
   line("closed", opened.filter.has("a"), await opened.update().catch(({ code }) => code));
-  // Some runtimes have files, and others say so.
+  // Some runtimes have files, and others report that they don't.
   line("files", /^(function|FilterError cache: .*)$/.test(codeOf(() => typeof fileCache("kept").get)));
   await openShards(openSharded, ShardedFilter, line);
   line(

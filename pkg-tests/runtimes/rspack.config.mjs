@@ -1,2 +1,2 @@
-/** On the command line rspack takes no name for what it makes. */
+/** rspack's command line has no option for the output's name. */
 export default { entry: "./main.mjs", output: { filename: "main.mjs" } };

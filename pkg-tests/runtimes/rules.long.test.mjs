@@ -1,6 +1,6 @@
 /**
- * "Stop the next request" of examples/extension/README.md, as it stands there: a site that is certainly listed gets no
- * second request, and one that is only maybe listed gets all of them.
+ * "Stop the next request" of examples/extension/README.md, unchanged: a site that is certainly listed gets no second
+ * request, and one that is only maybe listed gets all of them.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -20,13 +20,13 @@ const [, code] = /^```js\n([\s\S]*?)^```$/m.exec(section);
 const permissions = /permissions are `(\w+)` and `(\w+)`/.exec(section).slice(1);
 
 const { RibbonFilter } = await installed();
-// In the filter, and two of them on the list: so the third is a false positive.
+// All are in the filter, but only two are on the list: the third is a false positive.
 const filter = RibbonFilter.from(["evil.localhost", "worse.localhost", "maybe.localhost", "part.localhost/a/"], {
   profile: "url",
 });
 const listed = ["evil.localhost/", "worse.localhost/", "part.localhost/a/"];
 
-/** All hosts, and what they were asked for. */
+/** All hosts, and the requests to them. */
 const requests = [];
 const server = createServer(({ url, headers: { host } }, response) => {
   const { pathname, searchParams } = new URL(url, "http://localhost");
@@ -85,7 +85,7 @@ for (const [name, own] of Object.entries(backgrounds("background.js"))) {
       const page = await newPage(browser);
       // A page that is replaced while it loads, or stopped, rejects. Firefox doesn't tell its driver that it was stopped.
       const open = (url) => page.goto(url, { timeout: 3000 }).catch((error) => String(error));
-      /** Opens a listed page until the extension listens and has its filter; not before it may have answered. */
+      /** Opens a listed page until the extension listens and has its filter. */
       const blocked = (url) =>
         until(`${url} is blocked`, async () => {
           await open(url);
@@ -94,11 +94,11 @@ for (const [name, own] of Object.entries(backgrounds("background.js"))) {
           return false;
         });
       await blocked(at("www.evil", "first"));
-      assert.ok(asked("www.evil.localhost/first") > 0, "the first one has left");
+      assert.ok(asked("www.evil.localhost/first") > 0, "the first one was sent");
       const before = requests.length;
       await open(at("good"));
       for (const url of [at("www.evil", "second"), at("evil", "second"), at("a.b.evil", "second")]) await open(url);
-      // Neither do other requests than for pages. The error page of the last one may still be coming.
+      // Nor do requests for anything but pages. The error page of the last one may still be on its way.
       await open(at("good"));
       await until("the good page is there", async () => (await page.title()) === "A page");
       const loaded = await page.evaluate(
@@ -125,7 +125,7 @@ for (const [name, own] of Object.entries(backgrounds("background.js"))) {
       await blocked(at("part", "a/d"));
       assert.ok(asked("part.localhost/a/d") > 0);
 
-      // What is only in the filter was asked about, and goes on.
+      // A site that is only in the filter was checked, and gets all requests.
       for (const path of ["first", "second"]) {
         await open(at("maybe", path));
         await until("it was asked about", () => asked("localhost/listed?key=maybe.localhost%2F") > 0);

@@ -34,8 +34,8 @@ describe("Cloudflare's workerd", () => {
   // The newest that runs on Node 20; it brings its miniflare and its workerd.
   const wrangler = "4.86.0";
   const modules = setup.installed("workerd", [`wrangler@${wrangler}`]);
-  // An old worker's: since May 2025 they have a FinalizationRegistry, since June they may compile bytes while they
-  // start.
+  // An old compatibility date: since May 2025 Workers have a FinalizationRegistry, since June they may compile bytes
+  // while they start.
   const compatibilityDate = "2025-01-01";
   const require = createRequire(join(modules ?? here, "user.cjs"));
   /** A worker of the app's folder, bundled by esbuild with these conditions. */
@@ -91,7 +91,7 @@ describe("Cloudflare's workerd", () => {
     });
   }
 
-  test("an entry that carries its wasm says which is the right one", {
+  test("an entry that contains its wasm names the right one", {
     timeout: 180_000,
     skip: !modules && setup.NOT_INSTALLED,
   }, async () => {

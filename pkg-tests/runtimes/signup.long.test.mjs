@@ -1,6 +1,5 @@
 /**
- * The example form in a real, headless Chromium, with the installed package and filters that arrive, late or not at
- * all.
+ * The example form in a real, headless Chromium, with the installed package and filters that arrive late or not at all.
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -25,7 +24,7 @@ describe("the example form", { skip, timeout: 10 * PATIENCE }, () => {
   let url;
   let browser;
   let page;
-  let requests; // what the page has sent since it was there
+  let requests; // what the page has sent since it opened
 
   before(async () => {
     const example = join(root, "examples/signup");
@@ -49,7 +48,7 @@ describe("the example form", { skip, timeout: 10 * PATIENCE }, () => {
     server?.close();
   });
 
-  /** Opens the form; `answer` is what to do with the request for the filter, `prepare` with the empty page. */
+  /** Opens the form; `answer` handles the request for the filter, `prepare` the empty page. */
   async function open({ answer, prepare, ...options } = {}) {
     await page?.context().close();
     page = await newPage(await browser.newContext(options));
@@ -110,7 +109,7 @@ describe("the example form", { skip, timeout: 10 * PATIENCE }, () => {
     );
   });
 
-  test("refuses what the filter was built to refuse: both normal forms, and cases if told so", async () => {
+  test("refuses what the filter was built to refuse: both normal forms, and either case if told so", async () => {
     const [composed, apart] = ["Passw\u00f6rd1", "Passwo\u0308rd1"];
     const refused = async (text) => {
       await password().fill(text);
@@ -133,7 +132,7 @@ describe("the example form", { skip, timeout: 10 * PATIENCE }, () => {
     ["is damaged", (route) => route.fulfill({ body: "BLOOM".repeat(100) })],
     ["can't be reached", (route) => route.abort()],
   ]) {
-    test(`says so when the filter ${name}, and lets one sign up`, async () => {
+    test(`says so when the filter ${name}, and lets the user sign up`, async () => {
       await open({ answer });
       await says("#notice", "We can't check passwords right now. Please choose one that you use nowhere else.");
       await signsUp("password1");
@@ -238,7 +237,7 @@ describe("the example form", { skip, timeout: 10 * PATIENCE }, () => {
     await signsUp("password1");
   });
 
-  test("the server shows nothing else of its folders", async () => {
+  test("the server serves nothing else from its folders", async () => {
     // Not fetch, because it normalises paths.
     const status = (path) =>
       new Promise((resolve, reject) =>

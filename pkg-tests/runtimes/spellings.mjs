@@ -1,4 +1,4 @@
-/** Which of the texts in spellings.json are on its list, asked on the command line of a runtime. */
+/** Prints which of the texts in spellings.json are on its list, on the command line of a runtime. */
 import { readFileSync } from "node:fs";
 import { decode } from "bloom-wasm/reader";
 

@@ -5,7 +5,7 @@ import { golden } from "./golden.mjs";
 const first = performance.now();
 globalThis.verdict = import("bloom-wasm/reader").then((reader) => run({ reader, golden }, first));
 
-/** What the entry says that needs it. */
+/** The error of the entry that needs it. */
 globalThis.ofFull = () =>
   import("bloom-wasm").then(
     () => "started",

@@ -1,4 +1,4 @@
-/** The table of targets with which the tests end: each test file adds its rows, in a process of its own. */
+/** The table of targets printed after the tests: each test file adds its rows, in its own process. */
 import assert from "node:assert/strict";
 import { appendFileSync, readFileSync } from "node:fs";
 import { output as outputOf } from "./cases.mjs";
@@ -7,8 +7,8 @@ import { output as outputOf } from "./cases.mjs";
 let expected;
 
 /**
- * Adds a target's verdict, `{ passed, failed, ms, output }` of cases.mjs, and fails the test if a case has failed or
- * the programs have another output than here. There is no `ms` where the clock stands still while code runs, and no
+ * Adds a target's verdict, `{ passed, failed, ms, output }` of cases.mjs, and fails the test if a case has failed or if
+ * the programs' output differs from that here. There is no `ms` where the clock stands still while code runs, and no
  * `output` where there is no WebAssembly for the programs.
  */
 export async function record(target, version, { passed, failed, ms, output }) {
@@ -29,13 +29,13 @@ export async function record(target, version, { passed, failed, ms, output }) {
   assert.equal(output.length, expected.length);
 }
 
-/** Adds a recipe of the docs that was tried with the real thing, in this version. */
+/** Adds a recipe of the docs that was tried with this version of the real software. */
 export function tried(target, version, what) {
   add({ target, version, cases: what, "first answer": "" });
   console.log(`${target} ${version}: ${what}`);
 }
 
-/** Adds a target that can't be had here, and why; returns the reason, to skip its test with. */
+/** Adds a target that isn't available here, and why. Returns the reason, for skipping its test. */
 export function skipped(target, reason) {
   add({ target, version: "", cases: `skipped: ${reason}`, "first answer": "" });
   console.log(`${target} skipped: ${reason}`);
@@ -43,7 +43,7 @@ export function skipped(target, reason) {
 }
 
 async function programs() {
-  // Not before: scripts/test.mjs imports this file before there is a package to install.
+  // Not earlier: scripts/test.mjs imports this file before there is a package to install.
   const { installed } = await import("../helpers/installed.mjs");
   const [full, reader] = await Promise.all(["bloom-wasm", "bloom-wasm/reader"].map((entry) => installed(entry)));
   return outputOf({ full, reader });
@@ -53,7 +53,7 @@ function add(row) {
   if (process.env.BLOOM_WASM_TABLE) appendFileSync(process.env.BLOOM_WASM_TABLE, `${JSON.stringify(row)}\n`);
 }
 
-/** The whole of it, in columns. */
+/** Prints the whole table, in columns. */
 export function print(file) {
   const rows = readFileSync(file, "utf8")
     .split("\n")

@@ -56,7 +56,7 @@ after(
   { timeout: PATIENCE },
 );
 
-/** What the page says, as `visit` asks it of other browsers. This one may say that a page is there before its scripts ran. */
+/** The page's verdict, like `visit` for other browsers. This one may report a page as loaded before its scripts ran. */
 async function ask(question) {
   await command("POST", `${session}/url`, { url: at("webkit/index.html") });
   const script = `return globalThis.verdict && (${question})()`;

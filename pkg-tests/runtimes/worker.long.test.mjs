@@ -48,12 +48,12 @@ describe("the example worker", { skip, timeout: 600_000 }, () => {
   before(async () => {
     mkdirSync(work, { recursive: true });
     await bundled("asis");
-    // Every request may begin an update.
+    // Lets every request begin an update.
     await bundled("eager", (source) => replaced(source, "EVERY = 60_000", "EVERY = 0"));
     await bundled("hasty", (source) =>
       replaced(replaced(source, "EVERY = 60_000", "EVERY = 0"), "timeout: 20_000", "timeout: 2000"),
     );
-    // As the README says, to keep the feed in KV.
+    // With the README's change that keeps the feed in KV.
     const [snippet] = /^opening .*/m.exec(readFileSync(join(example, "README.md"), "utf8"));
     await bundled("kv", (source) => {
       const opening = replaced(source, /^ *opening \?\?= .*/m.exec(source)[0], snippet);
@@ -65,7 +65,7 @@ describe("the example worker", { skip, timeout: 600_000 }, () => {
   });
   afterEach(() => site.close());
 
-  /** Runs the worker, and hands over what sends requests to it. */
+  /** Runs the worker, and passes on a function that sends requests to it. */
   async function using(name, run, options) {
     const { Log, LogLevel, Miniflare } = createRequire(join(packages, "user.cjs"))("miniflare");
     const out = join(work, `${name}-out`);
@@ -125,7 +125,7 @@ describe("the example worker", { skip, timeout: 600_000 }, () => {
         assert.deepEqual(await send(init), [status, { ...body, generation: 1 }], JSON.stringify(init));
     }));
 
-  test("refuses what is no such JSON, and what is too long", () =>
+  test("refuses other JSON, and bodies that are too long", () =>
     using("asis", async (send) => {
       for (const body of ["", "{", "null", "[]", "{}", '{ "url": 1 }', "\xff"]) {
         const [status, { error }] = await send({ method: "POST", body });
@@ -154,11 +154,11 @@ describe("the example worker", { skip, timeout: 600_000 }, () => {
       site.asked();
       const answers = await Promise.all(Array.from({ length: 10 }, () => send(evil)));
       for (const answer of answers) assert.deepEqual(answer, [403, { ...maybe("evil.example/"), generation: 1 }]);
-      // One fetches the feed, and asks once more what is new.
+      // One fetches the feed, and asks once more for news.
       await until(() => site.log.filter((path) => path === "feed.json").length, 2);
       assert.equal(site.asked().length, 3);
       site.publisher.publish("evil.example", "new.example");
-      // Less than a minute later nobody asks.
+      // Less than a minute later none asks.
       for (let i = 0; i < 10; i++)
         assert.deepEqual(await send(post({ url: "https://new.example" })), [200, { ok: true, generation: 1 }]);
       assert.deepEqual(site.asked(), []);
@@ -170,7 +170,7 @@ describe("the example worker", { skip, timeout: 600_000 }, () => {
       assert.deepEqual(await send(fresh), [200, { ok: true, generation: 1 }]);
       for (const held of ["feed.json", "file"]) {
         const generation = held === "feed.json" ? 1 : 2;
-        // The next response to be asked for stays open.
+        // The next requested response stays open.
         const waiting = new Promise((resolve) => {
           site.fault = (path, response, bytes) => {
             if ((path === "feed.json") !== (held === "feed.json")) return false;
@@ -196,7 +196,7 @@ describe("the example worker", { skip, timeout: 600_000 }, () => {
     }),
   );
 
-  test("gives up a transfer that hangs, and updates later", { timeout: 3 * PATIENCE }, () =>
+  test("gives up on a transfer that hangs, and updates later", { timeout: 3 * PATIENCE }, () =>
     using("hasty", async (send) => {
       const fresh = post({ url: "https://new.example/" });
       assert.deepEqual(await send(fresh), [200, { ok: true, generation: 1 }]);

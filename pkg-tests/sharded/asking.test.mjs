@@ -122,7 +122,7 @@ test("folders of the tool, by their files", async () => {
   }
 });
 
-test("what a filter of URLs can't hold is refused before anything is fetched", async () => {
+test("a key that a filter of URLs can't hold is refused before anything is fetched", async () => {
   const golden = new URL("../../tests/golden/shards/", import.meta.url);
   const urls = await openSharded(new URL("url/shards.json", golden), {
     publicKey: null,
@@ -152,7 +152,7 @@ test("what a filter of URLs can't hold is refused before anything is fetched", a
   filter.close();
 });
 
-test("what a filter of passwords can't hold is refused before anything is fetched", async () => {
+test("a key that a filter of passwords can't hold is refused before anything is fetched", async () => {
   const golden = new URL("../../tests/golden/shards/", import.meta.url);
   const options = { publicKey: null, cache: null, fetch: noNetwork };
   const encode = (text) => new TextEncoder().encode(text);
@@ -185,7 +185,7 @@ test("what a filter of passwords can't hold is refused before anything is fetche
   filter.close();
 });
 
-test("what was used longest ago leaves the memory", async () => {
+test("the least recently used parts leave the memory", async () => {
   const { publisher, site, open } = await published(16);
   // A part takes 5 kB besides its bytes.
   const room = (Math.max(...publisher.blobs.map(({ length }) => length)) + 5000) * 5;
@@ -197,9 +197,9 @@ test("what was used longest ago leaves the memory", async () => {
   for (const shard of [3, 4, 5]) assert.equal(await filter.has(one(shard)), true);
   assert.equal(site.asked().length, 3);
   assert.equal(await filter.has(one(0)), true);
-  assert.deepEqual(site.asked(), [], "it was used lately");
+  assert.deepEqual(site.asked(), [], "it was used recently");
   assert.equal(await filter.has(one(1)), true);
-  assert.deepEqual(site.asked(), publisher.filesOf(one(1)).slice(1), "it had to go");
+  assert.deepEqual(site.asked(), publisher.filesOf(one(1)).slice(1), "it was evicted");
 
   const none = await open({ maxMemory: 0 });
   site.asked();
@@ -222,7 +222,7 @@ test("keys of a wrong type", async () => {
   await fails("wrong_profile", filter.hasPassword("x"));
   await fails("invalid_key", filter.hasPassword(5));
   await fails("invalid_key", filter.hasUrl(5));
-  // A key that its owner changes meanwhile.
+  // A key that its owner changes in the meantime.
   const key = Buffer.from(members[0]);
   const asked = filter.has(key);
   const [askedToo, all] = [filter.hasMany([key]), filter.hasMany([Buffer.from(members[1]), key])];

@@ -1,11 +1,11 @@
-/** Sharded filters with a cache: it makes requests unnecessary, and one that fails or lags does no harm. */
+/** Sharded filters with a cache: it saves requests, and one that fails or lags does no harm. */
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { fails, noNetwork, turns } from "../helpers/following.mjs";
 import { keyPair, memoryCache, without } from "../helpers/publisher.mjs";
 import { members, published, strangers } from "../helpers/sharded.mjs";
 
-test("a cache makes requests unnecessary, and lasts", async () => {
+test("a cache saves requests, across restarts", async () => {
   const { publisher, site, open } = await published(16);
   const cache = memoryCache();
   const first = await open({ cache });
@@ -23,13 +23,13 @@ test("a cache makes requests unnecessary, and lasts", async () => {
   assert.equal(await offline.has(members[0]), true);
   await fails("network", offline.update());
   offline.close();
-  // The next generation takes the place of this one.
+  // The next generation replaces this one.
   publisher.put(members.slice(0, 15_000));
   const next = await open({ cache });
   await next.update();
   assert.ok((await next.hasMany(members.slice(0, 15_000))).every((answer) => answer === 1));
   assert.equal(cache.entries.size, 2 + 1 + 16);
-  // Those who trust other keys begin anew.
+  // A client that trusts other keys starts over.
   await fails("signature", open({ cache, publicKey: keyPair().publicKey }));
   // The floor.
   next.close();
@@ -38,7 +38,7 @@ test("a cache makes requests unnecessary, and lasts", async () => {
   await fails("rollback", (await open({ cache })).update());
 });
 
-test("a cache that is damaged, full, slow or mad", async () => {
+test("a cache that is damaged, full, slow or broken", async () => {
   const { publisher, site, open } = await published(4);
   const cache = memoryCache();
   const first = await open({ cache });
@@ -70,7 +70,7 @@ test("a cache that is damaged, full, slow or mad", async () => {
   assert.equal(await full.update(), true);
   await full.has(strangers[0]);
   assert.equal(full.cacheError, undefined);
-  // Parts that are put for ever hold nobody up.
+  // Puts of parts that never end hold nothing up.
   cache.fault = (method, name) => method === "put" && /^(page|shard)-/.test(name) && new Promise(() => {});
   const slow = await open({ cache });
   assert.equal(await slow.has(strangers[0]), true);
@@ -78,7 +78,7 @@ test("a cache that is damaged, full, slow or mad", async () => {
   assert.ok(site.asked().length > 0);
 });
 
-test("a manifest that is put slowly doesn't take the place of a newer one, and holds up no question", async () => {
+test("a manifest that is put slowly doesn't replace a newer one, and holds no question up", async () => {
   const { publisher, site, open } = await published(4);
   const cache = memoryCache();
   const filter = await open({ cache });
@@ -104,7 +104,7 @@ test("a manifest that is put slowly doesn't take the place of a newer one, and h
   assert.ok(site.asked().length > 0);
 });
 
-test("what a cache holds of a sharded filter is forgotten, for its own keys or others", async () => {
+test("forget removes what a cache holds of a sharded filter, for its own keys or others", async () => {
   const { publisher, open } = await published(16);
   const [old, next] = [publisher.key, keyPair()];
   publisher.signers = [old, next];
@@ -125,25 +125,25 @@ test("what a cache holds of a sharded filter is forgotten, for its own keys or o
   assert.equal(cache.entries.size, others.size + 2);
   assert.equal(await filter.has(members[0]), true);
   await fails("invalid_parameter", filter.forget({ publicKey: 5 }));
-  // Also what is being put.
+  // Including what is being put.
   const asked = filter.hasMany(members).catch(() => {});
   await Promise.all([asked, filter.forget()]);
   assert.deepEqual(cache.entries, others);
 });
 
-test("parts that no generation has any more go, with the update or with all", async () => {
+test("parts that no generation has any more are removed, by an update or by forget", async () => {
   const { publisher, open } = await published(512);
   const cache = memoryCache();
   const filter = await open({ cache, fetch: without(publisher) });
   await filter.hasMany(members);
-  await filter.hasMany([]); // what is being put has no other way to tell
+  await filter.hasMany([]); // lets the pending puts finish
   publisher.put(members, 4);
   assert.equal(await filter.update(), true);
   await filter.hasMany(members);
   assert.equal(filter.cacheError, undefined);
   // The id, the manifest, a page and four shards.
   assert.equal(cache.entries.size, 2 + 1 + 4);
-  // The manifest of more shards can't be kept, but what is asked can.
+  // The manifest of more shards can't be stored, but the requested parts can.
   cache.fault = (method, name) => {
     if (method === "put" && name.startsWith("manifest-")) throw new Error("full");
   };
@@ -186,7 +186,7 @@ test("parts that the cache doesn't put don't pile up", async () => {
   assert.equal(cache.entries.size, 2 + 2 + 512);
 });
 
-test("what can't be read in a cache isn't written over, and a part that can be read again is no error any more", async () => {
+test("unreadable entries of a cache aren't overwritten, and a part that can be read again clears the error", async () => {
   const { publisher, open } = await published(2);
   const [cache, fetch] = [memoryCache(), without(publisher)];
   await (await open({ cache, fetch })).hasMany(members);

@@ -24,7 +24,7 @@ test("a page or shard that another request of a Worker has asked for is asked fo
 
     requests.at = 1;
     hung.pop()();
-    assert.equal(await lost, true, "if it isn't over, it has its answer, too");
+    assert.equal(await lost, true, "if that request isn't over, it gets its answer, too");
     requests.at = 3;
     site.asked();
     assert.equal(await filter.has(members[0]), true);
@@ -90,7 +90,7 @@ test("an abort ends one wait, and the transfer when nobody waits", async () => {
   closing.close();
 });
 
-test("an abort and a closing while a newer manifest is looked for", async () => {
+test("an abort and a close while a newer manifest is being looked for", async () => {
   const { publisher, site, open } = await published(2);
   const reason = new Error("enough");
   for (const end of ["abort", "close"]) {
@@ -116,7 +116,7 @@ test("an abort and a closing while a newer manifest is looked for", async () => 
   }
 });
 
-test("memory is given back also if the first caller has left", async () => {
+test("memory is freed even if the first caller has left", async () => {
   const { publisher, site, open } = await published(2);
   const filter = await open({ maxMemory: 0 });
   const [, shard] = publisher.filesOf(members[0]);
@@ -143,7 +143,7 @@ test("hasMany leaves no transfer behind when it fails", async () => {
   const filter = await open();
   const ends = [];
   const [, missing] = publisher.filesOf(members[0]);
-  // It is missing once all others are under way that may be.
+  // It turns out to be missing once as many others are under way as may be.
   let refuse;
   await new Promise((resolve) => {
     site.fault = (path, response) => {

@@ -80,7 +80,7 @@ test("what is signed but wrong", async () => {
   }
 });
 
-test("what is in memory is checked anew for each manifest", async () => {
+test("parts in memory are checked again for each manifest", async () => {
   // A page that lists another page as its shard, and the other way round.
   const { publisher, open } = await published();
   const [first, second] = [
@@ -98,7 +98,7 @@ test("what is in memory is checked anew for each manifest", async () => {
   await fails("not_a_filter", mixed.has(second));
   assert.equal(await mixed.has(first), true, "and WebAssembly goes on");
 
-  // The next generation says otherwise of the same files.
+  // The next generation describes the same files differently.
   for (const changes of [{ seed: "1" }, { profile: "password" }, { profile: "password", sha1: true }]) {
     const { publisher, open } = await published(2);
     const filter = await open();
@@ -116,7 +116,7 @@ test("what is in memory is checked anew for each manifest", async () => {
   for (const key of members.slice(0, 50)) await fails("integrity", filter.has(key));
 });
 
-test("a cache that uses one buffer for all is believed no more than another", async () => {
+test("a cache that uses one buffer for all is trusted no more than others", async () => {
   const { open } = await published(16);
   const cache = memoryCache();
   await (await open({ cache })).hasMany(members);
@@ -138,7 +138,7 @@ test("a cache that uses one buffer for all is believed no more than another", as
   }
 });
 
-test("a fetch with limits of its own, and one that comes back", async () => {
+test("a fetch with its own limits, and one that calls the filter", async () => {
   const { publisher, open } = await published(2);
   const limited = (url, init) => fetch(url, { ...init, signal: AbortSignal.abort() });
   await fails("network", open({ fetch: limited }));
@@ -155,7 +155,7 @@ test("a fetch with limits of its own, and one that comes back", async () => {
   assert.equal(await inside, true);
 });
 
-test("the bodies of errors are let go", async () => {
+test("the bodies of error responses are cancelled", async () => {
   const { open } = await published(2);
   const cancelled = [];
   const body = () => new ReadableStream({ cancel: () => void cancelled.push(1) });

@@ -1,4 +1,4 @@
-/** Many questions at once to a sharded filter: what they fetch, how much of it at a time, and how they fail. */
+/** Many questions at once to a sharded filter: what they fetch, how much at once, and how they fail. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fails, noNetwork, served, turns } from "../helpers/following.mjs";
@@ -10,7 +10,7 @@ const { RibbonFilter, openSharded } = await installed();
 const members = Array.from({ length: 5000 }, (_, i) => `member ${i}`);
 const strangers = Array.from({ length: 5000 }, (_, i) => `stranger ${i}`);
 
-/** How many keys are asked for where it isn't about the answers. */
+/** How many keys are asked for if the answers don't matter. */
 const ASKED = Number(process.env.ASKED ?? 90);
 
 /** A sharded filter of passwords on a server. */
@@ -21,7 +21,7 @@ async function published(shards = 512) {
   return its;
 }
 
-/** Lets all others begin that may. */
+/** Lets all other requests begin that may. */
 async function others() {
   for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -48,7 +48,7 @@ function counting(publisher, fault = () => undefined) {
   return counted;
 }
 
-/** Never answers, and ends with its signal, as `fetch` does. */
+/** Never answers, and ends with its signal, like `fetch`. */
 const hang = (signal) =>
   new Promise((_, reject) => {
     const stop = () => reject(signal.reason);
@@ -81,7 +81,7 @@ test("answers are in the order of the passwords, and each file is fetched once",
   filter.close();
 });
 
-test("nothing is asked for nothing", async () => {
+test("no keys cause no requests", async () => {
   const { site, open } = await published();
   const filter = await open();
   site.asked();
@@ -91,7 +91,7 @@ test("nothing is asked for nothing", async () => {
   filter.close();
 });
 
-test("what the builder chose holds for each password: lower case, and SHA-1", async () => {
+test("the builder's options apply to each password: lower case, and SHA-1", async () => {
   const golden = new URL("../../tests/golden/shards/", import.meta.url);
   const open = (name) => openSharded(new URL(`${name}/shards.json`, golden), { publicKey: null, cache: null });
   const passwords = ["Hunter2", "stranger's", "hunter2"];
@@ -100,7 +100,7 @@ test("what the builder chose holds for each password: lower case, and SHA-1", as
   await fails("wrong_profile", (await open("url")).hasPasswords(passwords));
 });
 
-test("no more requests are under way than said, and as many", async () => {
+test("no more requests are under way than allowed, and no fewer", async () => {
   const { publisher, open } = await published();
   const warnings = [];
   const warned = (warning) => warnings.push(warning.message);
@@ -118,13 +118,13 @@ test("no more requests are under way than said, and as many", async () => {
       filter.close();
     }
   }
-  // Node's, of many that listen to one signal.
+  // Node's warning when many listen to one signal.
   await turns();
   process.off("warning", warned);
   assert.deepEqual(warnings, []);
 });
 
-test("a shard that can't be had is its error, and nothing goes on or hangs", async () => {
+test("a shard that can't be fetched rejects with its error, and nothing continues or hangs", async () => {
   const { publisher, open } = await published();
   const [page, shard] = publisher.filesOf(members[7]);
   for (const [code, answer] of [
@@ -138,7 +138,7 @@ test("a shard that can't be had is its error, and nothing goes on or hangs", asy
       const counted = counting(publisher, (name, signal) => {
         if (!isSpoiled) return undefined;
         if (name === spoiled) return answer();
-        // All other shards take for ever, unless they are stopped.
+        // All other shards take forever, unless they are stopped.
         if (publisher.pages.includes(name) || name === "shards.json") return undefined;
         const stopped = hang(signal);
         hanging.push(stopped.catch(() => "stopped"));
@@ -175,12 +175,12 @@ test("an abort rejects with its reason, and ends the requests", async () => {
   assert.deepEqual(await Promise.all(ended), Array(4).fill("stopped"));
   await assert.rejects(filter.hasPasswords(members, { signal: stop.signal }), reason);
   await assert.rejects(filter.hasPasswords([], { signal: stop.signal }), reason);
-  assert.equal(ended.length, 4, "and none was begun");
+  assert.equal(ended.length, 4, "and no other was begun");
   filter.close();
   await fails("freed", filter.hasPasswords(members));
 });
 
-test("what is no password, no list of them, and no such option", async () => {
+test("values that aren't passwords, lists of them, or known options", async () => {
   const { site, open } = await published(2);
   const filter = await open();
   site.asked();

@@ -1,4 +1,4 @@
-/** The memory that pages and shards take, in a process of its own. */
+/** The memory that pages and shards take, in its own process. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
@@ -8,7 +8,7 @@ import { published } from "../helpers/sharded.mjs";
 setFlagsFromString("--expose-gc");
 const gc = runInNewContext("gc");
 
-/** What is in use, once the collector has seen twice what nobody needs any more. */
+/** The memory in use, after two garbage collections. */
 async function used() {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => (gc(), setImmediate(resolve)));
   const { heapUsed, arrayBuffers } = process.memoryUsage();
@@ -22,16 +22,16 @@ test("thousands of small shards stay within maxMemory", async () => {
   const ask = async (its, options) => {
     const filter = await open(options);
     assert.ok((await filter.hasMany(its)).every((answer) => answer === 1));
-    // The site remembers what it was asked for.
+    // The site keeps a log of requests.
     site.asked();
     return filter;
   };
-  // What the questions compile, and what the server and fetch keep.
+  // Warm-up: code that questions compile, and memory that the server and fetch keep.
   (await ask(keys.slice(0, 1000), { maxMemory: 0 })).close();
   const before = await used();
   const filter = await ask(keys, { maxMemory });
   const growth = (await used()) - before;
-  // If they counted as half of what they take, there would be room for all of them: 9.8 MB.
+  // If they counted as half of what they take, all of them would fit: 9.8 MB.
   assert.ok(growth < 2 * maxMemory, `${growth} bytes`);
   assert.ok(growth > maxMemory / 4, `only ${growth} bytes: nothing was measured`);
   filter.close();

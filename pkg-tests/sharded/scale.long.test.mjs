@@ -1,4 +1,4 @@
-/** docs/scale.md: its programs run as they stand, against Spark with two executors and against Redis. */
+/** docs/scale.md: its programs run unchanged, against Spark with two executors and against Redis. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -25,7 +25,7 @@ function check(cwd, blob, keys) {
     .split("\n");
 }
 
-test("each section of a way to build has programs", () => {
+test("each section about a way to build has programs", () => {
   assert.deepEqual(
     Object.entries(code).map(([title, of]) => [title, Object.keys(of)]),
     [
@@ -76,7 +76,7 @@ test("Spark builds one filter of a table on two executors", { skip: noSpark, tim
   const executors = new Set([...events.matchAll(/"Executor ID":"(\d+)"/g)].map(([, id]) => id));
   assert.equal(executors.size, 2);
 
-  // The same filter, made in one process by the class alone, without a limit.
+  // The same filter, made in one process with only the class, without a limit.
   writeFileSync(join(cwd, "all.txt"), lines(keys));
   const alone = systems.sparkSystem();
   const capacity = 5_000_000;
@@ -95,7 +95,7 @@ const redis = systems.redisTools();
 const noRedis = redis.missing && skipped("docs/scale.md, Redis", redis.missing);
 
 describe("Redis", { skip: noRedis, timeout: 600_000 }, () => {
-  test("many writers share a bitmap a day, and the days of a week are one filter", () =>
+  test("many writers share one bitmap per day, and the days of a week become one filter", () =>
     systems.withRedis(async (port) => {
       const cwd = work("redis");
       const env = { ...process.env, PYTHONPATH: redis.path };

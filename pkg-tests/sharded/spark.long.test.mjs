@@ -1,4 +1,4 @@
-/** examples/spark, by spark-submit with two executors: the shards are those of the tool, to the byte. */
+/** examples/spark with spark-submit and two executors: the shards are those of the tool, to the byte. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -27,11 +27,11 @@ function spark(master, cwd, ...args) {
   return systems.sparkSubmit(cwd, master, script, settings, packages.path);
 }
 
-/** Publishes the same by the tool alone. */
+/** Publishes the same with only the tool. */
 const alone = (cwd, ...args) =>
   execFileSync(join(release, "bloom-wasm"), ["feed", "publish", "alone", "--state", "alone-state", ...args], { cwd });
 
-/** The files of a sharded filter, and what its manifest says but for times and its id. */
+/** The files of a sharded filter, and its manifest without times and id. */
 function contents(dir) {
   const { feedId, createdAt, expires, ...payload } = JSON.parse(
     Buffer.from(JSON.parse(readFileSync(join(dir, "shards.json"))).payload, "base64url"),
@@ -67,7 +67,7 @@ describe("a sharded filter by Spark", { skip, timeout: 3_600_000 }, () => {
 
   test(`${ROWS} strings, with one executor killed in the middle`, async () => {
     const cwd = work();
-    // Each key is in there about twice. They have all lengths modulo 4 and 16, which the hashes treat differently.
+    // Each key occurs about twice. They have all lengths modulo 4 and 16, which the hashes treat differently.
     for (let part = 0; part < 8; part++) {
       const keys = Array.from({ length: ROWS / 8 }, (_, i) => {
         const n = ((part * ROWS) / 8 + i) % Math.floor(ROWS / 2);
@@ -75,13 +75,13 @@ describe("a sharded filter by Spark", { skip, timeout: 3_600_000 }, () => {
       });
       writeFileSync(join(cwd, `keys/${part}.txt`), keys.map((key) => `${key}\n`).join(""));
     }
-    writeFileSync(join(cwd, "keys/8.txt"), Buffer.from("ff6bfe800a", "hex")); // no UTF-8
+    writeFileSync(join(cwd, "keys/8.txt"), Buffer.from("ff6bfe800a", "hex")); // not UTF-8
     const lists = Array.from({ length: 9 }, (_, part) => `keys/${part}.txt`);
     alone(cwd, ...lists, "--profile", "raw", "--shards", SHARDS, "--fpr", 0.001);
     const running = spark("local-cluster[2,1,512]", cwd, "--shards", SHARDS, "--fpr", 0.001);
     await Promise.all([running, killOne(cwd)]);
     assert.deepEqual(contents(join(cwd, "spark")), contents(join(cwd, "alone")));
-    assert.deepEqual(readdirSync(join(cwd, "parts")), [], "what is published is gone");
+    assert.deepEqual(readdirSync(join(cwd, "parts")), [], "the published parts are gone");
   });
 
   test("SHA-1 hashes, with counts and without", async () => {
@@ -108,7 +108,7 @@ describe("a sharded filter by Spark", { skip, timeout: 3_600_000 }, () => {
     }
   });
 
-  test("what isn't a hash, and so a null, fails the job by name", async () => {
+  test("a value that isn't a hash, such as a null, fails the job by name", async () => {
     const cwd = work();
     writeFileSync(join(cwd, "keys/1.txt"), `${"a".repeat(40)}\nno hash\n`);
     await assert.rejects(

@@ -1,6 +1,6 @@
 /**
- * A sharded filter with the tags of 64 lists: the tool, JavaScript and the reader in Python know the lists of each member.
- * `KEYS=1000000` takes ten times as many keys.
+ * A sharded filter with the tags of 64 lists: the tool, JavaScript and the reader in Python give the lists of each
+ * member. `KEYS=1000000` uses ten times as many keys.
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -20,7 +20,7 @@ const tool = join(setup.root, "target/release/bloom-wasm");
 const run = (command, args, input, env = process.env) =>
   execFileSync(command, args, { cwd: home, encoding: "utf8", input, env, maxBuffer: 2 ** 30 });
 
-// The sizes of the lists are Zipf's: list j has a share of 1 / (j + 1). A key is on one to three of them.
+// The sizes of the lists follow Zipf's law: list j has a share of 1 / (j + 1). A key is on one to three of them.
 let state = 1;
 const random = (below) => {
   // Xorshift, 32 bits.
@@ -48,7 +48,10 @@ for (const [j, list] of lists.entries()) writeFileSync(join(home, `list-${j}`), 
 const tagged = names.flatMap((name, j) => ["--tag", `${name}=list-${j}`]);
 run(tool, [..."feed publish filter --state state --profile raw --shards 64 --seed 5".split(" "), ...tagged]);
 
-/** That each member has its tags, and a stranger none, or a set that occurs. `of` is what a reader says of the keys asked. */
+/**
+ * Asserts that each member has its tags, and a stranger none or a set that occurs. `of` has a reader's answers for the
+ * keys.
+ */
 function requireExact(of) {
   assert.equal(of.length, asked.length);
   const wrong = members.filter(({ tags }, i) => of[i] !== tags.join());
@@ -91,7 +94,7 @@ test("JavaScript", async () => {
     said.push(i < KEYS || tags.length > 0 ? tags.join() : undefined);
   }
   requireExact(said);
-  assert.deepEqual(said, answers, "the same as the tool, strangers too");
+  assert.deepEqual(said, answers, "the same as the tool, including strangers");
   filter.close();
 });
 
@@ -106,5 +109,5 @@ test("the reader in Python", { skip: noPython }, () => {
     .split("\n")
     .map((line) => (line === "0" ? undefined : line.slice(2)));
   requireExact(tags);
-  assert.deepEqual(tags, answers, "the same as the tool, strangers too");
+  assert.deepEqual(tags, answers, "the same as the tool, including strangers");
 });

@@ -1,4 +1,4 @@
-/** Sharded filters with tags: on which lists a member is. */
+/** Sharded filters with tags: the lists that a member is on. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -75,7 +75,7 @@ test("tags of a sharded filter", async () => {
   assert.deepEqual(other.asked(), []);
 });
 
-test("tags are those that the manifest in place says, also of shards that stay the same", async () => {
+test("tags are those of the manifest in place, also for shards that stay the same", async () => {
   const site = goldenTags();
   const filter = await site.opening;
   assert.deepEqual(await filter.tags("host7.example/"), ["phishing", "malware"]);

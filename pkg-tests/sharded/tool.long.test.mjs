@@ -1,7 +1,7 @@
 /**
  * Sharded filters of the tool, asked from Node, a page of Chromium and a Worker over a network that takes its time, and
- * built from lists of any length. `LOOKUPS=10000` asks more often; `KEYS=200000000` builds of a longer list, and needs
- * 20 bytes of disk and more for each.
+ * built from lists of any length. `LOOKUPS=10000` asks more often; `KEYS=200000000` builds from a longer list, and
+ * needs at least 20 bytes of disk for each key.
  */
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
@@ -39,13 +39,13 @@ const home = mkdtempSync(join(folder, "sharded-"));
 const tool = join(setup.root, "target/release/bloom-wasm");
 const run = (...args) => execFileSync(tool, args, { cwd: home, encoding: "utf8" });
 
-/** The first publication of a list of that name with shards. */
+/** Publishes a list of that name with shards for the first time. */
 const publish = (name, shards, profile, ...options) => [
   ...`feed publish ${name} ${name}.txt --state ${name}-state --shards ${shards} --profile ${profile}`.split(" "),
   ...options,
 ];
 
-/** The keys from one number to another, in a file. */
+/** Writes the keys from one number to another into a file. */
 async function list(name, from, to) {
   const file = createWriteStream(join(home, name));
   for (let i = from; i < to; ) {
@@ -56,7 +56,7 @@ async function list(name, from, to) {
   await once(file.end(), "close");
 }
 
-/** A host of the files in a folder that answers late and counts. */
+/** A host for the files in a folder that answers late and counts requests. */
 async function host(dir) {
   const site = { requests: [], bytes: 0 };
   const server = createServer((request, response) => {
@@ -85,7 +85,7 @@ async function host(dir) {
   return site;
 }
 
-/** Lookups of members, some at a time: each cold, and then all warm. Returns how many said "maybe present". */
+/** Looks up members, some at once: first cold, then all warm. Returns how many were "maybe present". */
 writeFileSync(
   join(home, "ask.mjs"),
   `
@@ -110,7 +110,7 @@ writeFileSync(
   `,
 );
 
-/** What the lookups take, printed and within what was promised. */
+/** Prints what the lookups take, and asserts the promised limits. */
 async function measure(name, site, ask) {
   site.taken();
   assert.equal(await ask("first", site.url, 1), 1);
@@ -155,7 +155,7 @@ const lookups = test("lookups", { timeout: 3_600_000 }, async (context) => {
         format: "esm",
         conditions: ["browser"],
       });
-      // Otherwise Chromium asks for an icon, some time later.
+      // Otherwise Chromium requests an icon some time later.
       const html = '<!doctype html><link rel="icon" href="data:,"><script type="module" src="page.js"></script>';
       writeFileSync(join(home, "some/page.html"), html);
       const browser = await playwright();
@@ -221,7 +221,9 @@ const lookups = test("lookups", { timeout: 3_600_000 }, async (context) => {
 const python = setup.pythonPackages("feeds", ["cryptography==50.0.2", "xxhash==4.1.0", "mmh3==5.3.1"]);
 const noPython = !python && skipped("tests/readers/shards_reader.py", "pip could not install what it needs");
 
-test("a reader in Python, written from the pages alone, agrees on the golden folders", { skip: noPython }, async () => {
+test("a reader in Python, written from the specifications alone, agrees on the golden folders", {
+  skip: noPython,
+}, async () => {
   const golden = join(setup.root, "tests/golden/shards");
   const passwords = ["größer", ...Array.from({ length: 300 }, (_, i) => `Password-${i}`)];
   const listed = readFileSync(join(golden, "url.txt"), "utf8").trim().split("\n");
@@ -271,7 +273,7 @@ test("a reader in Python, written from the pages alone, agrees on the golden fol
   assert.equal(spawnSync("python3", [script, ...late], { env, encoding: "utf8" }).stderr, "expired\n");
 });
 
-/** Runs the tool. Returns what it prints, the seconds it took, and the most memory it had, in bytes. */
+/** Runs the tool. Returns its output, the seconds it took, and its peak memory in bytes. */
 async function measured(...args) {
   const begun = performance.now();
   const child = spawn(tool, args, { cwd: home, stdio: ["ignore", "pipe", "inherit"] });
@@ -299,7 +301,7 @@ test(`a list of ${KEYS} keys`, { timeout: 4 * 3_600_000 }, async () => {
   await list("long.txt", 0, KEYS);
   await list("tenth.txt", 0, tenth);
   await list("strangers.txt", KEYS, KEYS + 1_000_000);
-  // Each of a million members, from all over the list.
+  // A million members, evenly spread over the list.
   const sample = createWriteStream(join(home, "sample.txt"));
   for (let i = 0; i < 1_000_000; i++) sample.write(`key-${Math.floor((i * KEYS) / 1_000_000)}\n`);
   await once(sample.end(), "close");
@@ -307,7 +309,7 @@ test(`a list of ${KEYS} keys`, { timeout: 4 * 3_600_000 }, async () => {
     [0.001, 8192, 1.02],
     [1e-4, 1024, 1.01],
   ]) {
-    // As many keys a shard as there are with 200,000,000.
+    // The same number of keys per shard as with 200,000,000.
     const count = Math.max(1, 2 ** Math.round(Math.log2((shards * KEYS) / 200_000_000)));
     const one = await measured("build", "tenth.txt", "--fpr", String(fpr), "-o", "tenth.bloom");
     for (const name of ["long", "long-state"]) rmSync(join(home, name), { recursive: true, force: true });

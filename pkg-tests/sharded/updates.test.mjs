@@ -1,17 +1,17 @@
-/** Sharded filters whose host goes on while a client asks. */
+/** Sharded filters whose host publishes while a client asks. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fails, turns } from "../helpers/following.mjs";
 import { keyPair, memoryCache, sha256 } from "../helpers/publisher.mjs";
 import { KEYS, members, openSharded, published, strangers } from "../helpers/sharded.mjs";
 
-test("the host goes on while a client asks", async () => {
+test("the host publishes while a client asks", async () => {
   const { publisher, site, open } = await published();
   const [old, more] = [members.slice(0, KEYS / 2), members];
   publisher.put(old);
   const filter = await open();
   assert.equal(await filter.has(old[0]), true);
-  // Another number of shards, and nothing of the old generation left.
+  // A different number of shards, and no files of the old generation left.
   publisher.files.clear();
   publisher.put(more, 64);
   site.asked();
@@ -24,7 +24,7 @@ test("the host goes on while a client asks", async () => {
   assert.equal(await filter.update(), false);
   assert.ok((await filter.hasMany(old)).every((answer) => answer === 1));
   assert.equal(filter.info().shards, 128);
-  // A missing file that no newer manifest explains; and one that can't be believed.
+  // A missing file that no newer manifest explains, and a newer manifest that can't be trusted.
   publisher.files.clear();
   await fails("http", (await open()).has(old[0]));
   publisher.key = keyPair();
@@ -51,7 +51,7 @@ test("what hasn't changed stays in memory", async () => {
   assert.deepEqual(site.asked(), publisher.filesOf("one more"));
 });
 
-test("the files of an old generation may be gone in any way", async () => {
+test("the files of an old generation may disappear in any way", async () => {
   const gone = {
     "200 and a page": (response) => response.end("<!doctype html>"),
     "no answer that a page may read": (response) => response.destroy(),
@@ -69,7 +69,7 @@ test("the files of an old generation may be gone in any way", async () => {
   }
 });
 
-test("an update that hangs behind a cached manifest is left by whoever gives up", async () => {
+test("callers can give up on an update that hangs after a cached manifest was opened", async () => {
   const { open } = await published(2);
   const cache = memoryCache();
   (await open({ cache })).close();
@@ -87,11 +87,11 @@ test("an update that hangs behind a cached manifest is left by whoever gives up"
   }
 });
 
-test("a question whose files are gone asks for a manifest itself, whatever an update that is under way has heard", async () => {
+test("a question whose files are gone fetches the manifest itself, whatever an update under way has received", async () => {
   const { publisher, site, open } = await published(2);
   const filter = await open();
   const held = [];
-  // The manifest that the host has now, later.
+  // Holds back the manifest that the host has now.
   const reached = new Promise((resolve) => {
     site.fault = (path, response, bytes) => {
       if (path !== publisher.path) return false;
@@ -107,7 +107,7 @@ test("a question whose files are gone asks for a manifest itself, whatever an up
   publisher.put(members.slice(0, 500));
   for (const name of gone) publisher.files.delete(name);
   const asked = filter.hasMany(members.slice(0, 500));
-  // It has met the first 404, and waits for the update.
+  // It has got the first 404, and waits for the update.
   while (!site.log.some((path) => gone.includes(path))) await turns();
   await turns();
   held[0]();

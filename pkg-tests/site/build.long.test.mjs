@@ -15,7 +15,7 @@ if (skip) console.log(`site/build.long.test.mjs skipped: ${skip}`);
 const windows = process.platform === "win32" && "the command is for a POSIX shell";
 const { decode } = await installed("bloom-wasm/reader");
 
-/** Remembers how long the tasks of the page's main thread take, those above 50 ms. */
+/** Records how long the tasks of the page's main thread take, if over 50 ms. */
 const watchTasks = (page) =>
   page.addInitScript(() => {
     globalThis.tasks = [];
@@ -58,7 +58,7 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
   const row = (head) => page.locator("#figures tr", { hasText: head }).locator("td").textContent();
   const built = () => page.locator("#download").waitFor();
 
-  /** How many made-up keys were asked and have matched, as the page says. */
+  /** How many made-up keys were asked and how many matched, according to the page. */
   async function measured() {
     const text = await row("False positives, measured");
     const [, matched, asked] = /: ([\d,]+) of ([\d,]+) made-up/.exec(text) ?? assert.fail(text);
@@ -73,7 +73,7 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
     await press();
     await page.locator("#progress[value]").waitFor();
     await page.evaluate(() => {
-      globalThis.tasks.length = 0; // what came before, the start of the page, is another matter
+      globalThis.tasks.length = 0; // earlier tasks, of the page's start, don't count
     });
     await built();
     const longest = await page.evaluate(() => Math.max(0, ...globalThis.tasks));
@@ -95,9 +95,9 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
     assert.deepEqual(page.errors, []);
   });
 
-  test("measures with keys that aren't on the list, even if nearly all like them are", async () => {
+  test("measures with keys that aren't on the list, even if nearly all similar keys are", async () => {
     await fresh();
-    // Nine of ten numbers with up to five digits that have no zero in front.
+    // Nine of ten numbers of up to five digits have no leading zero.
     await page.setInputFiles("#file", await list("numbers.txt", 90_000, (at) => `${at + 10_000}`));
     await page.locator("#fpr").fill("0.01");
     await press();
@@ -105,7 +105,7 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
     const [matched, asked] = await measured();
     // A made-up number has five digits, and a tenth of those begin with 0.
     assert.ok(asked > 800, `${asked} asked`);
-    // There are only 10,000 such numbers, each asked often: their share is what varies.
+    // There are only 10,000 such numbers, each asked often, so only their share varies.
     assert.ok(matched / asked > 0.005 && matched / asked < 0.015, `${matched} of ${asked}`);
   });
 
@@ -153,7 +153,7 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#command", /--profile url --fpr 0\.001 --allow allow\.txt --allow-wins --name 'my list'$/);
   });
 
-  test("reads gzipped passwords, and ignores their case if told so", async () => {
+  test("reads gzipped passwords, and ignores case if told to", async () => {
     await fresh();
     await upload("passwords.txt.gz", gzipSync("Hunter2\n# not a comment\n"));
     await page.locator("#form").getByText("Passwords", { exact: true }).click();
@@ -183,12 +183,12 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#headline", /: a ribbon filter is smaller\.$/);
   });
 
-  test("a result keeps the names of what it was made of", async () => {
+  test("a result keeps the names of its sources", async () => {
     await fresh();
     await page.getByText("Keys that must never match").click();
     await page.setInputFiles("#allow-file", { name: "good.txt", mimeType: "", buffer: Buffer.from("c\n") });
     await drop(page, "#drop", "one.txt", "a\nb\n");
-    // What is dropped while it is built isn't taken.
+    // A file dropped during a build isn't accepted.
     await page.route("**/worker-*.js", async (route) => {
       await drop(page, "#drop", "late.txt", "c\n");
       await drop(page, "#allow", "late.txt", "d\n");
@@ -209,7 +209,7 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#command", "npx bloom-wasm build two.txt -o two.bloom --fpr 0.01");
   });
 
-  test("shows a command that works, whatever the names are", { skip: windows }, async () => {
+  test("shows a command that works, whatever the file names", { skip: windows }, async () => {
     await fresh();
     const names = ["-o", "--list.txt", "it's a list.txt", "$(list).txt", "~list"];
     for (const [at, list] of names.entries()) {
@@ -255,11 +255,11 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
     await page.locator("#cancel:focus").press("Enter");
     await page.locator("#build:focus").press("Enter");
     await page.locator("#cancel:focus").waitFor();
-    await page.unroute("**/worker-*.js"); // it goes on
+    await page.unroute("**/worker-*.js"); // it continues
     await page.locator("#download:focus").waitFor();
   });
 
-  test("stops in the middle of three million lines; builds a small list after that, and then all of them", async (t) => {
+  test("stops in the middle of three million lines; then builds a small list, and then all the lines", async (t) => {
     await fresh();
     const many = await list("three-million.txt", 3_000_000, (at) => `id-${at}`);
     await page.setInputFiles("#file", many);

@@ -1,4 +1,4 @@
-/** Check on the site, in Chromium: filters that arrive well, slowly, damaged or not at all, and whole lists. */
+/** Check on the site, in Chromium: filters that arrive normally, slowly, damaged or not at all, and whole lists. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -38,7 +38,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
 
   const elsewhere = (path = "test.bloom") => `http://localhost:${filters.address().port}/${path}`;
 
-  /** Opens the page with its own filter, with another of its server by name, or with what the function `answer` sends. */
+  /** Opens the page with its own filter, with another one of its server by name, or with the response of `answer`. */
   async function open(answer, options) {
     await page?.context().close();
     respond = answer;
@@ -52,7 +52,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
   const flipped = () => blob.map((byte, at) => (at === blob.length >> 1 ? byte ^ 1 : byte));
   const upload = (name, bytes) => page.setInputFiles("#file", { name, mimeType: "", buffer: Buffer.from(bytes) });
 
-  test("says of a host whether it is on the list, by which expression, and how long that took", async () => {
+  test("says whether a host is on the list, by which expression, and how long the check took", async () => {
     await open();
     await loaded();
     await gone(page, "#progress");
@@ -130,7 +130,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#info", /ID\s*[0-9a-f]{16}/);
   });
 
-  test("sends nothing of what is typed", async () => {
+  test("sends nothing that is typed", async () => {
     await open();
     await loaded();
     page.requests.length = 0;
@@ -257,7 +257,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     });
   }
 
-  test("needs WebAssembly for filters of other software alone; says that it isn't there, and goes on once it is", async () => {
+  test("needs WebAssembly only for filters of other software; says if it is missing, and continues once it is there", async () => {
     const { ForeignFilter } = await import("bloom-wasm");
     const theirs = Buffer.from(ForeignFilter.from(["a"], { format: "guava", fpr: 1e-6 }).toBytes());
     await open(undefined, { prepare: (page) => page.route("**/*.wasm", (route) => route.abort()) });
@@ -273,7 +273,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#verdict", "maybe on the list");
   });
 
-  test("says of the time only what a coarse clock can tell", async () => {
+  test("shows the time only as precisely as a coarse clock can tell", async () => {
     await open(undefined, {
       prepare: (page) => page.addInitScript(() => (performance.now = () => Math.floor(Date.now() / 1e9))),
     });
@@ -302,7 +302,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await gone(page, "#error");
   });
 
-  test("says which lists it is on", async () => {
+  test("says which lists a host is on", async () => {
     const { RibbonFilter } = await installed();
     const lists = { phishing: ["evil.example"], malware: ["bad.example", "evil.example/a/"] };
     await open(send(RibbonFilter.fromTagged(lists, { profile: "url", fpr: 1e-6 }).toBytes()));
@@ -316,7 +316,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     assert.match(await text("#info"), /Tags\s*phishing \(1\), malware \(2\)/);
   });
 
-  test("takes one's own filter: by a button, by drop, and by its address", async () => {
+  test("accepts the user's own filter: by button, by drop, and by address", async () => {
     await open();
     await page.getByText("Your own filter").click();
     await upload("mine.bloom", blob);
@@ -336,7 +336,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await loaded();
   });
 
-  test("takes a key just as it is typed, and says when it can't be one", async () => {
+  test("takes a key exactly as typed, and says when it can't be one", async () => {
     const { ForeignFilter, RibbonFilter } = await import("bloom-wasm");
     await open();
     await page.getByText("Your own filter").click();
@@ -346,7 +346,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#verdict", "definitely not on the list");
     await page.locator("#key").fill("abc ");
     await shows(page, "#verdict", "maybe on the list");
-    // Its keys are numbers, and what is typed is text.
+    // Its keys are numbers, but typed keys are text.
     const longs = ForeignFilter.from([5n], { format: "guava", funnel: "long" });
     await upload("longs.bloom", Buffer.from(longs.toBytes()));
     await shows(page, "#meaning", /number/);
@@ -356,7 +356,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#error p", "This is not an address.");
   });
 
-  test("says what is wrong with one's own file or address", async () => {
+  test("says what is wrong with the user's own file or address", async () => {
     await open();
     await page.getByText("Your own filter").click();
     await upload("list.txt", "a.example\nb.example\n".repeat(50));
@@ -385,7 +385,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await gone(page, "#error");
   });
 
-  test("checks a pasted list, and hands out the hits", async () => {
+  test("checks a pasted list, and offers the hits", async () => {
     await open();
     await loaded();
     const bad = ["azukishop.live", "https://www.opensea.cc/x", ...Array(12).fill("metamaskapp.io")];
@@ -416,7 +416,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
       await shows(page, status, `“${name}” is ready.`);
       await page.getByRole("button", { name: "Check the list" }).click();
     };
-    // A line that is longer than a piece of the file, and marks of all kinds.
+    // A line longer than a piece of the file, a byte order mark, and line ends of both kinds.
     const lines = `\ufeffazukishop.live\r\n${"a".repeat(3_000_000)}.example\n\n metamaskapp.io \ngithub.com`;
     for (const bytes of [gzipSync(lines), lines]) {
       await check("list.txt.gz", bytes);
@@ -449,7 +449,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await page.getByText("What this filter holds").click();
     await shows(page, "#info", /False positives\s*0 keys that are not on the list/);
     const late = Buffer.from(RibbonFilter.from(["a"], { createdAt: 1 }).toBytes());
-    // FORMAT.md: the time follows 14 bytes of parameters and the rows of one stage; the checksum is the end.
+    // FORMAT.md: the time follows 14 bytes of parameters and the rows of one stage; the checksum is at the end.
     late.writeBigUInt64LE(2n ** 64n - 1n, 17 + 14 + 4);
     late.writeUInt32LE(h32Raw(late.subarray(0, -4)), late.length - 4);
     await upload("late.bloom", late);
@@ -457,7 +457,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await loaded();
   });
 
-  test("keeps the keyboard's focus when what has it goes", async () => {
+  test("keeps the keyboard's focus when the focused element disappears", async () => {
     await open((_, response) => response.writeHead(404).end());
     await shows(page, "#error", /status 404/);
     respond = () => {}; // never answers
@@ -468,7 +468,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await loaded();
     await page.locator("#lines").fill("a.example");
     for (const end of ["Cancelled.", /^0 lines of 1 /]) {
-      // Nothing comes between these, so the list can't be through.
+      // Nothing runs in between, so the list can't be done.
       await page.evaluate((stops) => {
         document.querySelector("#bulk").requestSubmit();
         document.querySelector("#stop").focus();
@@ -498,7 +498,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     const { bytes } = await downloaded(page, "#download");
     const hits = `${bytes}`.trim().split("\n");
     assert.equal(hits.filter((hit) => hit === "123456").length, 3);
-    // The others are false positives: 100 are to be expected at 0.0001, and 5 standard deviations are 50.
+    // The others are false positives: 100 are expected at 0.0001, and 5 standard deviations are 50.
     assert.ok(hits.length > 50 && hits.length < 155, `${hits.length} hits`);
   });
 });

@@ -13,7 +13,7 @@ const pages = files(dist, ".html");
 const ours = pages.filter((page) => page.startsWith("docs/") && !page.startsWith("docs/rust/"));
 const html = (page) => readFileSync(join(dist, page), "utf8");
 
-/** What a page names by an attribute, as it stands there. */
+/** The values of an attribute in a page, as written. */
 const named = (text, attributes) =>
   [...text.matchAll(new RegExp(`\\s(?:${attributes})="([^"]*)"`, "g"))].map(([, value]) =>
     value.replaceAll("&amp;", "&").replaceAll("&#x2f;", "/"),
@@ -29,13 +29,14 @@ test("no link inside the built site is dead, nor any script, style or picture", 
   for (const page of pages) {
     // Only the text of rustdoc's pages has markup in scripts.
     for (const link of named(html(page).replace(/<script(?![^>]* src=)[\s\S]*?<\/script>/g, ""), "href|src")) {
-      // Of a trait rustdoc names a script of its implementations in other crates, even if there are none.
+      // For a trait, rustdoc names a script of its implementations in other crates, even if there are none.
       if (/^(https?:|data:|mailto:|javascript:)|\/trait\.impl\//.test(link)) continue;
       links++;
       const [, path, hash] = /^([^?#]*)(?:\?[^#]*)?#?(.*)$/.exec(link);
       let target = path ? posix.join(posix.dirname(page), decodeURI(path)) : page;
       if (target.endsWith("/") || target === ".") target = posix.join(target, "index.html");
-      // A browser tries an id as it stands, and then decoded. In rustdoc's source a script finds lines such as #12-20.
+      // A browser tries an id as written, and then decoded. In rustdoc's source pages, a script finds lines such as
+      // #12-20.
       const there = () => idsOf(target).has(hash) || idsOf(target).has(decodeURIComponent(hash));
       const isPage = target.endsWith(".html") && !target.startsWith("docs/rust/src/");
       if (!present.has(target) || (hash && isPage && !there())) dead.push(`${page}: ${link}`);
@@ -45,7 +46,7 @@ test("no link inside the built site is dead, nor any script, style or picture", 
   console.log(`site-docs: ${links} links of ${pages.length} pages`);
 });
 
-test("nothing is loaded from elsewhere, and no page of ours has what its policy forbids", () => {
+test("nothing is loaded from elsewhere, and no page of ours has anything that its policy forbids", () => {
   for (const page of pages) {
     const tags = html(page).match(/<(?:script|link|img|iframe|source)\b[^>]*>/g) ?? [];
     assert.deepEqual(
@@ -157,7 +158,7 @@ describe("in Chromium", { skip: noChromium, timeout: 10 * PATIENCE }, () => {
     await fine(page);
   });
 
-  test("if the index can't be had, the search says so, and tries again", async () => {
+  test("if the index can't be fetched, the search says so, and tries again", async () => {
     const page = await visit("docs/");
     await page.context().route("**/search.json", (route) => route.abort());
     await page.getByRole("combobox").fill("feed");
@@ -198,8 +199,8 @@ describe("in Chromium", { skip: noChromium, timeout: 10 * PATIENCE }, () => {
     await fine(page);
   });
 
-  // site/pages.long.test.mjs looks at every page as it opens.
-  test("axe finds nothing serious while something is found, and while the contents are open", async () => {
+  // site/pages.long.test.mjs checks every page as it opens.
+  test("axe finds nothing serious while there are search results, and while the contents are open", async () => {
     const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
     for (const [colorScheme, width] of [
       ["light", 1280],
@@ -219,7 +220,7 @@ describe("in Chromium", { skip: noChromium, timeout: 10 * PATIENCE }, () => {
     }
   });
 
-  test("without JavaScript all can be read", async () => {
+  test("everything can be read without JavaScript", async () => {
     const page = await visit("docs/tool.html", { javaScriptEnabled: false });
     await shows(page, "h1", "The command line tool");
     await page.getByRole("navigation", { name: "Docs" }).getByRole("link", { name: "In JavaScript" }).click();

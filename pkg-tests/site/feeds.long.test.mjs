@@ -1,6 +1,4 @@
-/**
- * The section Feeds in Chromium: the recorded feed is played back, step by step, and what was tampered with is refused.
- */
+/** The section Feeds in Chromium: the recorded feed is played back, step by step, and a tampered update is refused. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +13,7 @@ describe("Feeds", { skip, timeout: 10 * PATIENCE }, () => {
   let browser;
   let page;
   let recording;
-  /** Bytes of the files that the page has fetched since this was emptied, by name. */
+  /** The bytes of the files that the page has fetched since this was cleared, by name. */
   let fetched = {};
 
   before(async () => {
@@ -63,7 +61,7 @@ describe("Feeds", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#since", `${example}/ matched, in generation ${at + 1}`);
   });
 
-  test("what was tampered with is refused, and the true one is taken afterwards", async () => {
+  test("a tampered update is refused, and the genuine one is accepted afterwards", async () => {
     const before = Number(/Generation (\d+)/.exec(await page.locator("#generation").textContent())[1]);
     await button("Tamper with the next one").click();
     await shows(page, "#wrong", "Refused. The feed isn't signed by the expected key. The filter in place answers on.");
@@ -74,7 +72,7 @@ describe("Feeds", { skip, timeout: 10 * PATIENCE }, () => {
     assert.equal(await page.locator("#wrong").textContent(), "");
   });
 
-  test("it plays to the end by itself, pauses, and begins again", async () => {
+  test("it plays to the end by itself, pauses, and starts over", async () => {
     await button("From the start").click();
     await generation(1);
     assert.equal(await page.locator("#updates tbody tr").count(), 1);
@@ -95,7 +93,7 @@ describe("Feeds", { skip, timeout: 10 * PATIENCE }, () => {
     assert.deepEqual(page.errors, []);
   });
 
-  test("without a network it says so, and goes on once there is one", async () => {
+  test("without a network it says so, and continues once there is one", async () => {
     const other = await open(browser, "feeds/", { serviceWorkers: "block" });
     await shows(other, "#generation", "Generation 1 of 10");
     await other.context().setOffline(true);

@@ -19,7 +19,7 @@ describe("Check in Firefox", { skip, timeout: 10 * PATIENCE }, () => {
   });
   after(() => browser?.close());
 
-  /** Waits until what a selector names shows a text. */
+  /** Waits until an element shows a text. */
   const shows = (selector, text) =>
     page.waitForFunction(
       (selector, text) =>
@@ -58,7 +58,7 @@ describe("Check in Firefox", { skip, timeout: 10 * PATIENCE }, () => {
     await shows("#verdict", "maybe on the list");
   });
 
-  test("takes one's own file, and says what is wrong with another", async () => {
+  test("accepts the user's own file, and says what is wrong with another", async () => {
     await choose("own");
     const blob = readFileSync(join(dist, "phishing.bloom"));
     await upload("half.bloom", blob.subarray(0, 9000));

@@ -28,7 +28,7 @@ describe("Measure", { skip, timeout: 10 * PATIENCE }, () => {
     await button("Measure").click();
   }
 
-  test("cancelled in the middle, nothing is left running, and nothing is shown", async () => {
+  test("if cancelled in the middle, nothing keeps running, and nothing is shown", async () => {
     assert.ok(await button("Copy as Markdown").isDisabled());
     const [worker] = await Promise.all([page.waitForEvent("worker"), start("100,000", "21")]);
     const closed = worker.waitForEvent("close");

@@ -1,4 +1,6 @@
-/** What the service worker keeps, in Chromium: a host that mends its headers, and one that has a newer version. */
+/**
+ * The service worker's copy of the site, in Chromium: a host that corrects its headers, and one with a newer version.
+ */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -16,7 +18,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
 
 /**
- * A host of the site, in its own origin. What it sends can be changed: `headers` of all files, `files` by path, and
+ * A host of the site, with its own origin. Its responses can be changed: `headers` of all files, `files` by path, and
  * `answer` may send something else.
  */
 async function host() {
@@ -28,7 +30,7 @@ async function host() {
     if (!there) return response.writeHead(404).end();
     const body = changed.files[path] ?? readFileSync(join(dist, path));
     const type = TYPES[extname(path)] ?? "application/octet-stream";
-    // As GitHub Pages has it: what was fetched is used for ten minutes, unless somebody asks whether it still holds.
+    // As on GitHub Pages: a response is used for ten minutes, unless it is revalidated.
     const etag = `"${createHash("sha256").update(body).digest("hex")}"`;
     response.writeHead(200, { "Content-Type": type, "Cache-Control": "max-age=600", ETag: etag, ...changed.headers });
     response.end(method === "HEAD" ? undefined : body);
@@ -72,7 +74,7 @@ describe("the service worker", { skip, timeout: 10 * PATIENCE }, () => {
     return page;
   }
 
-  /** Asks Build for a filter; what it says. */
+  /** Builds a filter in Build. Returns what the page says. */
   async function builds(page, text) {
     await page.goto(site.at("build/"));
     await page.getByText("Or paste it").click();
@@ -81,8 +83,8 @@ describe("the service worker", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#result", text);
   }
 
-  test("hands on the headers of today, of pages and of workers, and keeps those for times without a network", async () => {
-    // It forbids WebAssembly, which building needs, and checking doesn't.
+  test("passes on the current headers, of pages and of workers, and keeps them for offline use", async () => {
+    // They forbid WebAssembly, which building needs, but checking doesn't.
     await visitor({ "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self'" });
     const page = await tab();
     const compiles = () =>
@@ -105,7 +107,7 @@ describe("the service worker", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#verdict", "maybe on the list");
     await builds(page, "2 keys in");
 
-    // In a page of its own, since the browser may show the one from before.
+    // In a new page, since the browser may show the earlier one.
     await context.setOffline(true);
     site.close();
     const offline = await newPage(context);
@@ -117,7 +119,7 @@ describe("the service worker", { skip, timeout: 10 * PATIENCE }, () => {
     await builds(offline, "2 keys in");
   });
 
-  test("doesn't wait for a host that is silent, or that has an error in place of the page", async () => {
+  test("doesn't wait for a host that doesn't answer, or that sends an error instead of the page", async () => {
     await visitor();
     const page = await tab();
     for (const refuse of [(response) => response.writeHead(503).end("later"), () => {}]) {
@@ -140,7 +142,7 @@ describe("the service worker", { skip, timeout: 10 * PATIENCE }, () => {
     return violations.filter(({ impact }) => impact === "serious" || impact === "critical");
   }
 
-  /** Lets the host have a newer version, with another heading on the home page. */
+  /** Gives the host a newer version, with another heading on the home page. */
   function deploy(heading) {
     const home = readFileSync(join(dist, "index.html"), "utf8").replace(/<h1>.*?<\/h1>/, `<h1>${heading}</h1>`);
     const worker = readFileSync(join(dist, "sw.js"), "utf8");
@@ -164,11 +166,11 @@ describe("the service worker", { skip, timeout: 10 * PATIENCE }, () => {
     deploy("The second version");
     await page.reload();
     await button(page).waitFor();
-    // Whoever looks again at a tab that was open all the time sees it too.
+    // A tab that was open all the time shows it, too, when it is looked at again.
     await other.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
     await button(other).waitFor();
     await shows(other, "h1", "How large must it be?");
-    // The tabs of one version stay together until somebody asks.
+    // All tabs stay at one version until the user asks.
     await shows(page, "h1", "Ask a list of millions");
     assert.deepEqual(await serious(page), []);
     await page.setViewportSize({ width: 320, height: 640 });
@@ -178,7 +180,7 @@ describe("the service worker", { skip, timeout: 10 * PATIENCE }, () => {
     await page.keyboard.press("Enter");
     await shows(page, "h1", "The second version");
     assert.equal(await line(page).count(), 0);
-    // What was typed elsewhere stays there.
+    // Text typed in other tabs stays there.
     await shows(other, "h1", "How large must it be?");
     await button(other).click();
     await line(other).waitFor({ state: "detached" });

@@ -1,4 +1,4 @@
-/** What holds for every page of the site: accessible, quiet, narrow enough, in both themes, and there without a network. */
+/** Checks of every page of the site: accessible, stable, narrow enough, in both themes, and available offline. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -11,17 +11,17 @@ import { at, dist, downloaded, drop, open, pages, shows } from "../helpers/www.m
 if (skip) console.log(`site/pages.long.test.mjs skipped: ${skip}`);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-// The pages that rustdoc makes are its own affair.
+// Not the pages that rustdoc makes.
 const all = pages().filter((path) => !/^docs\/(rust|files)\//.test(path));
 const sections = all.filter((path) => /^([\w-]+\/)?$/.test(path));
 const documents = all.filter((path) => !sections.includes(path));
 const themes = ["light", "dark"];
 const PROMISE = "has nothing that axe finds serious, fits a phone, and asks nobody else";
 
-/** The most that a section may load by itself, gzipped, without filters and feeds. */
+/** The most bytes that a section may load by itself, gzipped, without filters and feeds. */
 const FIRST_LOAD = 120_000;
 
-/** What a visitor does first, so that more of the section can be seen. */
+/** The first steps of a visitor, so that more of the section can be seen. */
 const steps = {
   async ""(page) {
     await page.locator("#key:enabled").fill("azukishop.live");
@@ -54,7 +54,7 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
       .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target}: ${failureSummary}`));
   }
 
-  /** The bytes of what a page has fetched, gzipped. */
+  /** The bytes that a page has fetched, gzipped. */
   function weight(page) {
     const paths = page.requests
       .filter((url) => url.startsWith(at()))
@@ -68,7 +68,7 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
       assert.ok(sections.includes(section), `no page ${section}`);
   });
 
-  /** Opens a page that counts by how much it jumps. */
+  /** Opens a page that measures its layout shifts. */
   const steady = (path, colorScheme) =>
     open(browser, path, {
       colorScheme,
@@ -81,14 +81,14 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
         }),
     });
 
-  /** What holds for a page that is open, also for a phone's width; this leaves it narrow. */
+  /** Checks an open page, also at a phone's width, at which it leaves the page. */
   async function holds(page) {
     const shift = await page.evaluate(() => globalThis.shift);
     assert.ok(shift < 0.05, `the page jumps by ${shift}`);
     await steps[page.url().slice(at().length)]?.(page);
     assert.deepEqual(await findings(page), []);
     await page.setViewportSize({ width: 320, height: 640 });
-    // Plots follow when they have seen the new width.
+    // Plots adapt once they have noticed the new width.
     await page.waitForFunction(() => document.documentElement.scrollWidth <= 320);
     const deaf = await page.evaluate(() =>
       [...document.querySelectorAll("body *")]
@@ -116,7 +116,7 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
     });
   }
 
-  // In one tab a theme, as they are read: the browser then compiles axe once, and not for each of them.
+  // In one tab per theme: the browser then compiles axe once, not for each page.
   for (const [index, theme] of themes.entries()) {
     test(`each page of the docs in the ${theme} theme ${PROMISE}`, async (t) => {
       const page = await steady("docs/", theme);
@@ -146,14 +146,14 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
     assert.notEqual(await back(), light);
     await dark.click();
     assert.equal(await back(), light);
-    // As the system is: nothing to remember.
+    // The system's theme: nothing to remember.
     assert.equal(await page.evaluate(() => localStorage["bloom-wasm-theme"]), "auto");
     await page.emulateMedia({ colorScheme: "dark" });
     assert.notEqual(await back(), light);
     await page.context().close();
   });
 
-  test("is there without a network after the first visit", async () => {
+  test("is available offline after the first visit", async () => {
     const page = await open(browser, "", { serviceWorkers: "allow" });
     await page.evaluate(() => navigator.serviceWorker.ready);
     await page.waitForFunction(() => navigator.serviceWorker.controller);
@@ -175,7 +175,7 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
     await page.context().close();
   });
 
-  test("can be told apart in the system's own colours what is chosen, and what bits are 1", async () => {
+  test("shows in the system's own colours which item is chosen, and which bits are 1", async () => {
     const back = (page, selector) =>
       page
         .locator(selector)
@@ -195,7 +195,7 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
     await page.context().close();
   });
 
-  test("stays when a file is dropped beside the place for it", async () => {
+  test("stays when a file is dropped outside the drop area", async () => {
     for (const path of sections.filter((path) => path !== "docs/")) {
       const page = await open(browser, path);
       await page.evaluate(() =>
@@ -207,7 +207,7 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
     }
   });
 
-  test("shows what was chosen before, after a way back", async () => {
+  test("shows the earlier choice after going back", async () => {
     const page = await open(browser);
     const back = async () => {
       await page.goto(at("docs/"));
@@ -230,7 +230,7 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
     await page.context().close();
   });
 
-  test("fits a phone with names of any length", async () => {
+  test("fits a phone, with names of any length", async () => {
     const page = await open(browser, "build/", { viewport: { width: 320, height: 640 } });
     const fits = () => page.evaluate(() => document.documentElement.scrollWidth <= 320);
     const name = "n".repeat(200);
@@ -260,7 +260,7 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
     await page.context().close();
   });
 
-  test("says so where WebAssembly is forbidden, and needs none for checks and feeds", async () => {
+  test("says so if WebAssembly is forbidden, but needs none for checks and feeds", async () => {
     const prepare = (page) => page.addInitScript(() => delete globalThis.WebAssembly);
     const add = async (page) => {
       await page.locator("#word").fill("a word");
@@ -280,7 +280,7 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
     }
   });
 
-  test("says what needs JavaScript where there is none", async () => {
+  test("says what needs JavaScript if there is none", async () => {
     for (const path of sections) {
       const page = await open(browser, path, { javaScriptEnabled: false });
       const word = page.locator("noscript").first();
@@ -290,7 +290,7 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
     }
   });
 
-  test("is reached from the page that a host sends for an address at any depth", async () => {
+  test("can be reached from the host's error page for an address at any depth", async () => {
     const page = await open(browser, "404.html");
     for (const path of ["none", "none/", "docs/none.html", "docs/api/none/none"]) {
       await page.route(at(path), (route) => route.fulfill({ status: 404, path: join(dist, "404.html") }));

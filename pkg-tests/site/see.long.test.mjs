@@ -38,7 +38,7 @@ describe("See", { skip, timeout: 10 * PATIENCE }, () => {
     await button(action).click();
   }
 
-  test("a word sets the bits that the package says, and a check lights them up", async () => {
+  test("a word sets the bits that the package computes, and a check highlights them", async () => {
     const truth = new BloomFilter(128, 3);
     for (const text of ["hello", "wörld", "third"]) {
       await word(text, "Add");
@@ -81,7 +81,7 @@ describe("See", { skip, timeout: 10 * PATIENCE }, () => {
     const truth = new BloomFilter(128, 3);
     truth.addMany(words);
     assert.ok(truth.has(found) && !words.includes(found), found);
-    // Each of its bits was set by somebody who does set it.
+    // Each of its bits was set by a word that really sets it.
     const lines = await page.locator("#probes li").allTextContents();
     assert.equal(lines.length, new Set(truth.locations(found)).size);
     for (const line of lines) {
@@ -100,7 +100,7 @@ describe("See", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#verdict", "64 of 64 words maybe present");
   });
 
-  test("another shape begins anew; an empty filter has no false positive", async () => {
+  test("another shape starts over; an empty filter has no false positives", async () => {
     await page.getByLabel("Bits", { exact: true }).selectOption("512");
     await page.getByLabel("Bits per word").selectOption("8");
     await shows(page, "#verdict", "All bits are 0");
@@ -116,7 +116,7 @@ describe("See", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#blob-title", /^2,000 made-up hosts, .*: a ribbon filter of .* with 1 layer on top/);
     const titles = page.locator("#layers strong");
     assert.deepEqual(await titles.allTextContents(), ["Layer 1: exclude", "Base: ribbon"]);
-    // It has as many keys as the same filter without an allowlist has false positives in it.
+    // Its keys are the allowlist's false positives in the same filter without one.
     const names = (what, count) => Array.from({ length: count }, (_, i) => `${what}-${i}.example`);
     const plain = RibbonFilter.from(names("bad", 2000), { fpr: 0.01 });
     const wrong = plain.hasMany(names("good", 5000)).reduce((sum, answer) => sum + answer, 0);
@@ -143,8 +143,8 @@ describe("See", { skip, timeout: 10 * PATIENCE }, () => {
     await other.context().close();
   });
 
-  test("one's own blob, and what isn't one", async () => {
-    // FORMAT.md: two updates, each with an include, an exclude of the removed and one of what must be absent.
+  test("the user's own blob, and a file that isn't one", async () => {
+    // FORMAT.md: two updates, each with an include, an exclude of removed keys and one of keys that must be absent.
     const golden = readFileSync(join(root, "tests/golden/layers.bloom"));
     const choose = (name, buffer) =>
       page.locator("#file").setInputFiles({ name, mimeType: "application/octet-stream", buffer });

@@ -1,4 +1,4 @@
-/** The section Size in Chromium. The package's formulas, and filters that it builds, say what is right. */
+/** The section Size in Chromium, checked against the package's formulas and the filters that it builds. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -47,7 +47,7 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** What the table says of a kind: the number that was worked out, bits per key, and how much above the bound. */
+  /** The table's row for a kind: the computed number, bits per key, and how far above the bound. */
   async function row(kind) {
     const cells = page.locator("#kinds tbody tr", { has: page.locator("th", { hasText: kind }) }).locator("td");
     return (await cells.allTextContents()).slice(0, 3);
@@ -58,7 +58,7 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     for (const [label, text] of Object.entries(numbers)) await page.getByLabel(label, { exact: true }).fill(text);
   }
 
-  test("the size of a Bloom filter is the package's, and that of all kinds is what they have when built", async () => {
+  test("the size of a Bloom filter is the package's, and that of every kind is its size when built", async () => {
     for (const [count, fpr] of [
       [1200, 0.01],
       [20_000, 0.001],
@@ -123,7 +123,7 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     await page.getByLabel("The keys are").selectOption("any keys");
   });
 
-  test("a small Bloom filter gets the bits that its exact rate demands", async () => {
+  test("a small Bloom filter gets the bits that its exact rate requires", async () => {
     for (const [count, fpr] of [
       [1, 0.5],
       [7, 0.001],
@@ -154,7 +154,7 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
         }
         const fpr = Number(/fpr: (.*?) }/.exec(code)[1]);
         const filter = classes[kind].from(keys, { fpr });
-        // The estimate of a ribbon filter is right to 2 %.
+        // The estimate for a ribbon filter is accurate to 2 %.
         const most = bytes * (kind === "ribbon" ? 1.02 : 1) + 64;
         assert.ok(filter.info().byteLength <= most, `${kind} in ${size}: ${filter.info().byteLength} at ${fpr}`);
         filter.free();
@@ -163,7 +163,7 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     await page.getByLabel("ribbon", { exact: true }).check();
   });
 
-  test("the code and the command make the filter that the sentence tells", async () => {
+  test("the code and the command make the filter that the sentence describes", async () => {
     const keys = list(5000);
     writeFileSync(join(folder, "keys.txt"), keys.join("\n"));
     await given("size", { Keys: "5000", "False-positive rate": "1 in 500" });
@@ -187,7 +187,7 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     }
   });
 
-  test("the address keeps the numbers, and opens with them", async () => {
+  test("the address keeps the numbers, and opening it shows them", async () => {
     await given("rate", { Keys: "250000", Size: "300 kB" });
     await page.getByLabel("cuckoo", { exact: true }).check();
     await shows(page, "#sentence", /^A cuckoo filter of 250,000 keys/);
@@ -202,7 +202,7 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     await other.context().close();
   });
 
-  test("what is no number is said, and what was said before is out of reach", async () => {
+  test("invalid numbers are reported, and the earlier result can't be used", async () => {
     const inert = () => page.locator("main > section").evaluateAll((parts) => parts.map(({ inert }) => inert));
     await given("size", { Keys: "5000", "False-positive rate": "0.01" });
     assert.deepEqual(await inert(), [false, false, false]);
@@ -211,7 +211,8 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     assert.deepEqual(await inert(), [true, true, true]);
     await given("size", { "False-positive rate": "0.01", Keys: "many" });
     await shows(page, "#wrong", "Keys must be a whole number");
-    // A comma that doesn't separate thousands may be a decimal one, ten times as much without it.
+    // A comma that doesn't separate thousands may be a decimal comma: without it, the number would be ten times as
+    // large.
     await given("size", { "False-positive rate": "0,5 %", Keys: "1,000" });
     await shows(page, "#wrong", "The rate must be above 0 and below 1");
     // A Bloom filter has at most 512 MiB.
@@ -222,7 +223,7 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#sentence", "A bloom filter of 1,000 keys");
   });
 
-  test("nothing is read aloud while somebody types", async () => {
+  test("nothing is read aloud while the user types", async () => {
     const other = await open(browser, "size/", { prepare: (page) => page.clock.install() });
     await other.clock.runFor(10_000);
     const sentence = await other.locator("#sentence").textContent();
@@ -260,7 +261,7 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     assert.deepEqual(await last.locator("td").allTextContents(), ["0.3\u00a0%", "3\u00a0%"]);
     await page.getByLabel("bloom", { exact: true }).check();
     await given("size", { Keys: "10", "False-positive rate": "1e-15" });
-    await last.getByText("0.000000000003\u00a0%").waitFor(); // no rate is too low to be drawn
+    await last.getByText("0.000000000003\u00a0%").waitFor(); // even the lowest rate is drawn
     assert.deepEqual(page.errors, []);
   });
 });

@@ -49,7 +49,7 @@ test("both describe a blob in the same fields", () => {
   assert.deepEqual(json, decode(bytes).info());
 });
 
-test("a ribbon blob of the tool answers here as there", () => {
+test("a ribbon blob of the tool gives the same answers in the package", () => {
   for (const count of [0, 1, 50, 1000, 30_000]) {
     for (const fpr of [0.7, 0.01, 1e-3, 1e-6]) {
       const bytes = buildKind("ribbon", keys(count), "--fpr", `${fpr}`);
@@ -97,7 +97,7 @@ test("both build the same bytes of every kind", () => {
   }
 });
 
-/** What is hard to read, as a line and in a list: what one parser does, the other must too. */
+/** Lines that are hard to parse, by themselves and in a list: both parsers must agree. */
 const oddUrls = [
   "http://drive.example/y:/../z",
   "drive2.example/a/y|/../z",
@@ -106,7 +106,7 @@ const oddUrls = [
   "\uff45\uff56\uff49\uff4c.example",
   "http://\u2603.example/\u2603",
   "http://xn--bcher-kva.example",
-  "http://xn--a.example/", // no such punycode
+  "http://xn--a.example/", // invalid Punycode
   "http://stra\u00dfe.example/",
   "http://\u05d0.\u05d1.example/",
   "http://\u200d.example/",
@@ -172,7 +172,7 @@ const oddUrls = [
   "http://\xe9\u0323.example/",
 ];
 
-test("both make the same keys of any line", () => {
+test("both make the same keys from any line", () => {
   const blob = join(folder, "url.bloom");
   const list = join(folder, "urls.txt");
   // The tool refuses a list that gives no key at all.
@@ -184,7 +184,7 @@ test("both make the same keys of any line", () => {
     const filter = RibbonFilter.from(lines, { profile: "url", onSkip() {} });
     assert.deepEqual(Buffer.from(filter.toBytes()), readFileSync(blob), lines[0].slice(0, 100));
   }
-  // And when asked: the tool prints what is maybe present.
+  // The same when asked: the tool prints what is maybe present.
   const asked = oddUrls.filter((url) => !/[\t\n]/.test(url));
   const { stdout } = spawnSync(tool, ["check", blob], {
     input: asked.join("\n"),
@@ -236,7 +236,7 @@ test("both build the same bytes from real lists, with an allowlist and of passwo
     assert.deepEqual(Buffer.from(filter.toBytes()), readFileSync(blob));
     const info = JSON.parse(execFileSync(tool, ["info", blob, "--json"], { encoding: "utf8" }));
     assert.deepEqual(info, filter.info());
-    // The second group of the list, and the allowlist.
+    // For the second group of the list, and the allowlist.
     assert.equal(info.layers, 2);
   }
 

@@ -1,6 +1,6 @@
 /**
- * `npx bloom-wasm` where the system fails: each of its calls in turn while a feed is published, the clock, and the
- * current folder. The calls are those of node:fs, so a module that is loaded before the tool makes them fail.
+ * `npx bloom-wasm` when the system fails: each call in turn while a feed is published, the clock, and the current
+ * folder. The calls are those of node:fs, and a module that is loaded before the tool makes them fail.
  */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -17,7 +17,7 @@ const here = mkdtempSync(join(tmpdir(), "bloom-wasm-faults-"));
 after(() => rmSync(here, { recursive: true }));
 const at = (...names) => join(here, ...names);
 
-/** Runs the tool after a module that changes what the system says. */
+/** Runs the tool after a module that changes the system's answers. */
 function run(args, source = "", env = {}) {
   const module = at("before.mjs");
   writeFileSync(module, source);
@@ -30,18 +30,18 @@ function run(args, source = "", env = {}) {
   return { status, stdout, stderr };
 }
 
-/** What the native tool does, which is faster. */
+/** Runs the native tool, which is faster. */
 const done = (...args) => execFileSync(join(root, "target/release/bloom-wasm"), args, { cwd: here, stdio: "pipe" });
 
-/** The names in a folder, and what they hold. */
+/** The names in a folder, with their contents. */
 const files = (name) =>
   Object.fromEntries(readdirSync(at(name)).map((file) => [file, readFileSync(at(name, file), "base64")]));
 
-/** What the manifest says. */
+/** The manifest's payload. */
 const payload = () =>
   JSON.parse(Buffer.from(JSON.parse(readFileSync(at("public/feed.json"), "utf8")).payload, "base64url"));
 
-/** The calls that change files. The one with the number of FAULT fails; on a FULL disk all that write, from that one on. */
+/** The calls that change files. Call number FAULT fails; with FULL, a full disk, all later writing calls fail, too. */
 const faulty = `
   import fs, { appendFileSync } from "node:fs";
   import { syncBuiltinESMExports } from "node:module";
@@ -75,7 +75,7 @@ const faulty = `
 const publish = ["feed", "publish", "public", "list", "--state", "state", "--sign", "key"];
 const list = (to) => writeFileSync(at("list"), Array.from({ length: to }, (_, i) => `key-${i}\n`).join(""));
 
-test("a publication of which any call fails leaves the feed that there was, or the next", () => {
+test("a publication in which any call fails leaves the old feed or the next", () => {
   done("feed", "keygen", "-o", "key");
   list(3000);
   done(...publish, "--profile", "raw");
@@ -86,7 +86,7 @@ test("a publication of which any call fails leaves the feed that there was, or t
   const isNamed = (name) =>
     name === "feed.json" || JSON.parse(readFileSync(at("state/state.json"))).files.some((file) => file.sha256 === name);
   const failed = new Set();
-  // Merges the delta, of which the digests go.
+  // Merges the delta, whose digests are then removed.
   list(3030);
   for (const full of ["", "1"]) {
     let faults = 0;
@@ -106,12 +106,12 @@ test("a publication of which any call fails leaves the feed that there was, or t
       failed.add(call);
       const what = `${call}, call ${fault}${full && " and all after it"}: ${stderr}`;
       const { generation } = payload();
-      // A run whose manifest is there may fail after it, and one may do without what failed. Either says so, but for
-      // the lock: of that the next run tells.
+      // A run may fail after its manifest is there, or succeed without the call that failed. Either is reported, except
+      // for the lock, which the next run reports.
       assert.ok(status === 2 || generation === 3, what);
       if (stderr === "") assert.ok(call === "unlinkSync" && existsSync(at("state/feed.lock")), what);
       if (generation === 2) {
-        // Where not even the state can be taken back, the next run goes on from it.
+        // If not even the state can be restored, the next run continues from it.
         const now = files("public");
         for (const name of Object.keys(kept)) assert.equal(now[name], kept[name], what);
         const added = Object.keys(now).filter((name) => !(name in kept));
@@ -119,7 +119,7 @@ test("a publication of which any call fails leaves the feed that there was, or t
         if (!full && call !== "unlinkSync") assert.deepEqual(added, [], what);
       }
       done("feed", "verify", "public");
-      // Else it would stay for a minute.
+      // Otherwise it would stay for a minute.
       rmSync(at("state/feed.lock"), { force: true });
       done(...publish, "--grace", "0s");
       const next = payload();
@@ -135,7 +135,7 @@ test("a publication of which any call fails leaves the feed that there was, or t
   assert.deepEqual([...failed].sort(), ["fsyncSync", "openSync", "renameSync", "unlinkSync", "writevSync"]);
 });
 
-test("a clock before 1970 is named, and nothing is signed", () => {
+test("a clock before 1970 is reported, and nothing is signed", () => {
   const clock = "Date.now = () => -1;";
   const before = files("public");
   list(3100);
@@ -151,7 +151,7 @@ test("a clock before 1970 is named, and nothing is signed", () => {
   }
   assert.deepEqual(files("public"), before);
   assert.ok(!existsSync(at("state/feed.lock")) && !existsSync(at("shards/shards.json")));
-  // What needs no clock works, and so does a publication that is told the time.
+  // Commands that need no clock work, and so does a publication with a given time.
   assert.equal(run(["check", "--help"], clock).status, 0);
   const { status, stderr } = run([...publish, "--created-at", "2099-01-01T00:00:00Z"], clock);
   assert.equal(status, 0, stderr);

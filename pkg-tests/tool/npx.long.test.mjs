@@ -22,7 +22,7 @@ const native = join(root, "target/release/bloom-wasm");
 const npx = join(folder, "node_modules/.bin/bloom-wasm");
 const windows = process.platform === "win32" && "the scripts below are for a POSIX shell";
 
-/** A place of its own for a test, and a PATH on which there is Node, and no Rust. */
+/** A folder for the tests, and a PATH with Node but without Rust. */
 const here = fs.mkdtempSync(join(tmpdir(), "bloom-wasm-npx-"));
 after(() => fs.rmSync(here, { recursive: true }));
 const programs = join(here, "bin");
@@ -49,7 +49,7 @@ const urls = [
 ];
 const latin1 = Buffer.from("http://m\xfcnchen.example/\xfc\nevil.example/\xff%ff\n", "latin1");
 
-/** Makes a folder anew, in which both tools find the same. */
+/** Makes a fresh folder, with the same files for both tools. */
 function fresh(name = "work") {
   const work = join(here, name);
   fs.rmSync(work, { recursive: true, force: true });
@@ -68,7 +68,7 @@ function fresh(name = "work") {
   for (const name of fs.readdirSync(join(root, "tests/golden")).filter((name) => /\.(bloom|delta)$/.test(name)))
     fs.copyFileSync(join(root, "tests/golden", name), join(work, name));
   fs.cpSync(join(root, "tests/golden/feed"), join(work, "feed"), { recursive: true });
-  // A state of that feed. One that begins has an id of its own, and one that was lost goes on from the clock.
+  // A state of that feed: a new feed would have a random id, and one without its state would continue from the clock.
   write("state.json", stateOf(fs.readFileSync(join(work, "feed/feed.json"), "utf8")));
   // The key of RFC 8037, appendix A.1.
   const der = "302e020100300506032b6570042204209d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
@@ -83,7 +83,7 @@ function fresh(name = "work") {
   return work;
 }
 
-/** The state of a feed whose manifest alone is known. */
+/** The state of a feed, from its manifest alone. */
 function stateOf(manifest) {
   const { feedId, name, generation, profile, fpr, seed } = JSON.parse(
     Buffer.from(JSON.parse(manifest).payload, "base64url"),
@@ -96,7 +96,7 @@ function stateOf(manifest) {
   });
 }
 
-/** What is in a folder: of each its mode, and its bytes or where it links to. */
+/** The contents of a folder: for each entry its mode, and its bytes or link target. */
 function files(folder) {
   return fs.readdirSync(folder, { withFileTypes: true, encoding: "buffer" }).map((entry) => {
     const path = Buffer.concat([Buffer.from(`${folder}/`), entry.name]);
@@ -110,7 +110,7 @@ function files(folder) {
   });
 }
 
-/** Runs a script of the shell in which `tool` is the tool, in a fresh folder. */
+/** Runs a shell script in a fresh folder, with `tool` as the tool. */
 function run(script, command, input) {
   const work = fresh();
   const { status, signal, stdout, stderr } = spawnSync("/bin/sh", ["-c", `tool() { ${command} "$@"; }; ${script}`], {
@@ -136,7 +136,7 @@ const scripts = [
   "tool build list -o out --fpr 2",
   "tool build list -o out --allow-suffixes",
   'tool check bloom.bloom "$(printf "\\377")"',
-  // Where there is no current folder any more.
+  // Where the current folder was deleted.
   'mkdir gone; cd gone; rm -r "$OLDPWD/gone"; tool --version; tool info x; tool check x key',
   'mkdir gone; cd gone; rm -r "$OLDPWD/gone"; tool build "$OLDPWD/list" -o "$OLDPWD/out"; tool info "$OLDPWD/out"',
   // What it reads: relative and absolute paths, links, gzip, standard input.
@@ -158,7 +158,7 @@ const scripts = [
     (kind) => `tool build many -o out --kind ${kind} --fpr 1e-5`,
   ),
   "tool build many -o out --fpr 1e-300",
-  // Names that somebody thought up.
+  // Odd names.
   `n="$(printf 'new\\nline \\033[2J')"; cat list > "$n"; tool build "$n" nowhere -o out; tool build "$n" -o "out $n"`,
   `n="$(printf '\\377\\376')"; cat urls > "$n"; tool build "$n" --profile url -o "$n.bloom"; tool info "$n.bloom"`,
   `n="$(printf '\\377\\376')"; tool info "$n"; tool build list -o "$n/$n"`,
@@ -249,7 +249,7 @@ const scripts = [
   tool feed publish feed many --state state --created-at 2026-12-03T00:00:00Z --json
   printf 'a\nnew\n' | tool feed publish feed --state state --sign key --created-at 2026-12-09T00:00:00Z; echo $?
   tool feed verify feed; cat feed/feed.json state/state.json; chmod 755 state`,
-  // Only the manifest and the state have the time, and an id of its own.
+  // Only the manifest and the state contain the time and a random id.
   `tool feed publish sharded many --state state --profile raw --shards 4 --allow allow > out
   tool check sharded < many | sed -n 1,3p; tool verify sharded --members many --probes 1000
   tool feed publish sharded list --state state; tool feed forget sharded --grace 1h > out
@@ -287,7 +287,7 @@ describe("killed, the old file stays", { skip: windows }, () => {
         const work = fresh("killed");
         execFileSync("mkfifo", [join(work, "in")]);
         const child = started(command, work, ["build", "in", "-o", "old"]);
-        // Comes to an end when the tool has opened the other one.
+        // Resolves when the tool has opened the other end.
         const writer = await fs.promises.open(join(work, "in"), "w");
         await writer.write("key\n".repeat(200_000));
         child.kill(signal);
@@ -297,7 +297,7 @@ describe("killed, the old file stays", { skip: windows }, () => {
         assert.deepEqual(temporary(work), []);
       });
 
-      test(`${name}, ${signal} when all is written but the report`, async () => {
+      test(`${name}, ${signal} when everything but the report is written`, async () => {
         const work = fresh("killed");
         const pipe = join(work, "out");
         execFileSync("mkfifo", [pipe]);
@@ -348,7 +348,7 @@ describe("one lock for both tools", { skip: windows, concurrency: true }, () => 
     return spawnSync(command, publish(list), { cwd: work, env, encoding: "utf8" });
   }
 
-  /** A run that has the lock and waits for its list, which comes by `writer`. */
+  /** A run that has the lock and waits for its list, which `writer` sends. */
   async function waiting(command, work) {
     const pipe = join(work, "pipe");
     fs.rmSync(pipe, { force: true });
@@ -358,7 +358,7 @@ describe("one lock for both tools", { skip: windows, concurrency: true }, () => 
     child.stderr.on("data", (data) => {
       said += data;
     });
-    // Comes to an end when the tool has opened the other one.
+    // Resolves when the tool has opened the other end.
     const writer = await fs.promises.open(pipe, "w");
     return { child, writer, said: () => said };
   }
@@ -377,7 +377,7 @@ describe("one lock for both tools", { skip: windows, concurrency: true }, () => 
       assert.match(refused.stderr, /^bloom-wasm: .*: another run is writing here.*\n$/);
       assert.deepEqual(state(), before);
 
-      // The first stands still for so long that the second takes its place.
+      // The first is stopped for so long that the second takes its place.
       child.kill("SIGSTOP");
       age(lock, 61);
       write(work, "list", 1);
@@ -395,7 +395,7 @@ describe("one lock for both tools", { skip: windows, concurrency: true }, () => 
   }
 
   for (const [name, command] of Object.entries(tools)) {
-    test(`${name} shows that it goes on`, { timeout: 180_000 }, async () => {
+    test(`${name} shows that it is still running`, { timeout: 180_000 }, async () => {
       const { work, lock } = begun(`lock-beat-${name}`);
       const { child, writer } = await waiting(command, work);
       age(lock, 50);
@@ -425,11 +425,11 @@ describe("one lock for both tools", { skip: windows, concurrency: true }, () => 
     }
   }
 
-  test("of those that begin at once, each that succeeds has signed a generation of its own", async () => {
+  test("of simultaneous runs, each that succeeds has signed its own generation", async () => {
     const { work, lock } = begun("lock-at-once");
     let expected = 1;
     for (let round = 0; round < 8; round++) {
-      // Once it is free, and then the lock of a run that was killed lies there.
+      // Without a lock, and every other time with the lock of a killed run.
       if (round % 2) {
         fs.writeFileSync(lock, "0123456789abcdef0123456789abcdef");
         age(lock, 61);
@@ -452,7 +452,7 @@ describe("one lock for both tools", { skip: windows, concurrency: true }, () => 
   });
 });
 
-test("a signal ends it even as the first process of a container", { skip: windows, timeout: 180_000 }, async (t) => {
+test("a signal ends it, even as the first process of a container", { skip: windows, timeout: 180_000 }, async (t) => {
   const contained = ["unshare", "--pid", "--fork", "--kill-child"];
   if (spawnSync(contained[0], [...contained.slice(1), "true"]).status !== 0)
     return t.skip("only Linux's root can make a namespace of processes");
@@ -462,11 +462,11 @@ test("a signal ends it even as the first process of a container", { skip: window
     const child = spawn(command, args, { cwd: work, stdio: "ignore" });
     t.after(() => child.kill("SIGKILL"));
     const ended = new Promise((resolve) => child.on("exit", resolve));
-    // Comes to an end when the tool has opened the other one.
+    // Resolves when the tool has opened the other end.
     const writer = await fs.promises.open(join(work, "in"), "w");
     await writer.write("key\n");
     process.kill(Number(fs.readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8")), signal);
-    // The list ends, and the tool would go on.
+    // The list ends, so the tool would continue.
     await writer.close();
     return ended;
   };
@@ -515,7 +515,7 @@ test("a list that is too long for its memory is an error, however far it gets", 
   ];
   for (const command of commands) {
     let refused = 0;
-    // In pages of 64 KiB. The least is little more than what the tool itself takes.
+    // In pages of 64 KiB. The smallest is little more than the tool itself takes.
     for (const pages of [120, 250, 400, 500, 600]) {
       const options = [`--wasm-max-mem-pages=${pages}`, join(folder, "node_modules/bloom-wasm/dist/tool.js")];
       const { status, stderr } = spawnSync(process.execPath, [...options, ...command.split(" ")], {
@@ -568,18 +568,18 @@ test("a terminal gets a progress bar and lines of its width", { skip: windows },
   if (shown.includes(undefined)) return t.skip("there is no program named script to make a terminal");
   const bar = /\u2588.* (\d+\.\d+ KiB)\/\1/;
   for (const { stdout } of shown) assert.match(stdout, bar);
-  // How often a bar is drawn is a matter of speed.
+  // How often a bar is drawn depends on speed.
   const rest = shown.map(({ status, stdout }) => ({ status, rest: stdout.slice(stdout.indexOf("read ")) }));
   assert.deepEqual(rest[1], rest[0]);
 });
 
-test("a terminal of no width is no narrow one", { skip: windows }, (t) => {
+test("a terminal without a width doesn't count as narrow", { skip: windows }, (t) => {
   const ran = spawnSync("script", ["-qec", `stty cols 0; ${npx} help merge`, "/dev/null"], { encoding: "utf8" });
   if (ran.error) return t.skip("there is no program named script to make a terminal");
   assert.match(ran.stdout, /Combine blobs into one that holds the keys of all/);
 });
 
-test("a title for the process takes no argument away", { skip: windows }, () => {
+test("a title of the process loses no arguments", { skip: windows }, () => {
   for (const title of ["x", "a longer one ".repeat(20)]) {
     const options = `--title=${title.replaceAll(" ", "_")}`;
     const args = ["info", blob, "--json"];
@@ -591,7 +591,7 @@ test("a title for the process takes no argument away", { skip: windows }, () => 
   }
 });
 
-test("paths of Windows come through WASI as they are", () => {
+test("Windows paths pass through WASI unchanged", () => {
   for (const [path, cwd, expected] of [
     ["C:/Users/me/list.txt", "C:\\Users\\me", "list.txt"],
     ["C:/Users/me/D:\\lists\\bad.txt", "C:\\Users\\me", "D:\\lists\\bad.txt"],
@@ -619,12 +619,12 @@ test("paths of Windows come through WASI as they are", () => {
   assert.equal(toWasi("a\\b", false), "a\\b");
 });
 
-/** Runs a command; returns how long it took, in seconds, and the most memory that it had, in megabytes. */
+/** Runs a command. Returns how long it took, in seconds, and its peak memory, in megabytes. */
 async function measured(command, args, cwd) {
   const start = performance.now();
   const child = started(command, cwd, args);
   let peak = 0;
-  // Linux remembers the most that a process had.
+  // Linux records a process's peak memory.
   const look = setInterval(() => {
     try {
       const [, kilobytes] = /VmHWM:\s*(\d+)/.exec(fs.readFileSync(`/proc/${child.pid}/status`, "utf8"));

@@ -1,9 +1,9 @@
 /**
  * No false negative: every entry of lists, and what a browser opens below it, is found by both imports, by the tool, in
- * Rust (tests/suite/below.rs) and in Python (tests/readers/url_reader.py), in one blob and in folders of shards. `PAIRS=10000000` asks
- * for so many URLs below made-up entries, of which Python gets a hundredth; `EACH=20` for so many below each entry of the
- * real lists, and `EVERY=1` takes each of these. `LISTS=FOLDER` has more of them, as .txt or .txt.gz. `SEED=N` makes
- * others, and `WRITE=1` the files in tests/below/.
+ * Rust (tests/suite/below.rs) and in Python (tests/readers/url_reader.py), in one blob and in folders of shards.
+ * `PAIRS=10000000` is the number of URLs below made-up entries, of which Python gets a hundredth; `EACH=20` the number
+ * below each entry of the real lists, and `EVERY=1` takes every entry of these. `LISTS=FOLDER` has more real lists, as
+ * .txt or .txt.gz. `SEED=N` makes other entries and URLs, and `WRITE=1` writes the files in tests/below/.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -25,10 +25,10 @@ const PAIRS = Number(process.env.PAIRS ?? 100_000);
 const EACH = Number(process.env.EACH ?? 2);
 const EVERY = Number(process.env.EVERY ?? 20);
 const SEED = Number(process.env.SEED ?? 1);
-/** Of these so many are asked at once, and four times as many URLs below them. */
+/** How many made-up entries a blob has. Four times as many URLs below them are asked. */
 const LIST = 25_000;
 
-/** What tests/suite/below.rs reads. */
+/** The folder that tests/suite/below.rs reads. */
 const home = mkdtempSync(join(folder, "below-"));
 const asked = join(home, "asked");
 mkdirSync(asked);
@@ -37,12 +37,12 @@ after(() => rmSync(home, { recursive: true, force: true }));
 const ALL = Array.from({ length: 30 }, (_, slot) => slot);
 const HOSTS = [0, 6, 12, 18, 24];
 
-/** Lists of some shapes, by their number: of all, of hosts alone, of one, of two groups, and of some. */
+/** The slots of the entries of list `i`: all, only hosts, a single one, two groups, or some. */
 function shapes(i, next) {
   const some = () => ALL.filter(() => next() < 0.2);
   return [ALL, HOSTS, [ALL[i % 30]], [...Array(300).fill(0), 4, 10, 28], [...HOSTS, ...some()], [29, ...some()]][i % 6];
 }
-/** Nearly all are so low that no chance hides a miss. */
+/** Nearly all are so low that chance can't hide a miss. */
 const RATES = [1e-6, 1e-6, 1e-8, 1e-6, 1e-3];
 
 const text = (lines) => lines.map((line) => `${line}\n`).join("");
@@ -66,7 +66,10 @@ function missedByTool(blob, urls) {
 
 let inTwoGroups = 0;
 
-/** Builds a blob, by the tool and here, and asks both imports and the tool; leaves it to be asked by others. */
+/**
+ * Builds a blob with the tool and with the package, and asks both imports and the tool. Leaves it to be asked by
+ * others.
+ */
 function ask(name, lines, urls, strangers, fpr) {
   const at = (extension) => join(asked, `${name}.${extension}`);
   const list = join(home, "list.txt");
@@ -81,7 +84,7 @@ function ask(name, lines, urls, strangers, fpr) {
     inTwoGroups += filter.info().layers;
     const missed = urls.filter((url) => !filter.hasUrl(url));
     assert.equal(missed.length, 0, `${name}, ${entry}: missed ${missed.length}: ${shown(missed)}`);
-    // The keys themselves, in the ways that know no URLs.
+    // The keys themselves, with the methods that don't take URLs.
     const keys = lines.filter((line) => !line.startsWith("||")).map((line) => urlExpressions(line)[0]);
     assert.ok(filter.hasAll(keys), `${name}, ${entry}: keys`);
     for (const answers of [filter.hasMany(keys), filter.hasLines(Buffer.from(text(keys)))])
@@ -98,7 +101,7 @@ function ask(name, lines, urls, strangers, fpr) {
   assert.equal(missed.length, 0, `${name}, the tool: missed ${missed.length}: ${shown(missed)}`);
 }
 
-/** A list of made-up entries, and URLs below them: its number says all of it. */
+/** A list of made-up entries, and URLs below them, determined by its number. */
 function made(i, count) {
   const next = random(SEED * 1_000_003 + i);
   const slots = shapes(i, next);
@@ -130,7 +133,7 @@ test("each key of the published vectors, listed alone", () => {
       asked++;
     }
   }
-  // Hosts that no browser opens aren't taken into a list.
+  // Lists don't accept hosts that no browser opens.
   console.log(`below: ${asked} keys of the vectors; ${impossible} are of hosts that can't be`);
   assert.ok(asked > 200 && impossible < 20);
 });
@@ -157,7 +160,7 @@ for (const name of more) {
   LISTS[name] = () => (name.endsWith(".gz") ? gunzipSync(bytes()) : bytes()).toString().split("\n").filter(Boolean);
 }
 const noMore = !more.length && skipped("more real lists", "LISTS names no folder of them");
-test("more real lists are asked, too", { skip: noMore }, () => {});
+test("more real lists are checked, too", { skip: noMore }, () => {});
 
 for (const [name, list] of Object.entries(LISTS)) {
   test(`the list ${name}`, { timeout: 4 * 3_600_000 }, () => {
@@ -172,7 +175,7 @@ for (const [name, list] of Object.entries(LISTS)) {
       `below: ${name}: ${lines.length} lines and ${skippedLines.size} skipped; below ${known.length} of them`,
     );
     assert.ok(skippedLines.size <= 0.01 * all.length && known.length > 0.9 * lines.length);
-    // By parts, since strings take memory.
+    // In parts, since strings take memory.
     for (let from = 0; from < lines.length; from += 2 * LIST) {
       const part = lines.slice(from, from + 2 * LIST);
       const its = entries.slice(from, from + 2 * LIST).filter(Boolean);
@@ -209,10 +212,10 @@ test("in folders of 1 to 8,192 shards", { timeout: 3_600_000 }, async () => {
   }
 });
 
-/** What tests/suite/below.rs reads by itself. */
+/** The files that tests/suite/below.rs reads by itself. */
 const SMALL = { hosts: HOSTS, urls: ALL, groups: [...Array(300).fill(0), 4, 10, 28] };
 
-test("tests/below/ has what is made here; WRITE=1 writes it anew", () => {
+test("tests/below/ has the entries and URLs made here; WRITE=1 writes it again", () => {
   for (const [name, slots] of Object.entries(SMALL)) {
     const next = random(7);
     const entries = Array.from({ length: name === "groups" ? 2000 : 500 }, (_, i) => entry(i, slots, next));
@@ -248,7 +251,7 @@ const noPython = !python && skipped("tests/readers/url_reader.py", "pip could no
 
 test("in Python, odd hosts", { skip: noPython }, () => {
   const urls = [
-    // They look like an address, and are none.
+    // They look like addresses, but aren't.
     "[1:2:3:4:5:6:1.2.3.4]x/a",
     "[::1.2.3]/",
     "[::1].a.b/",
@@ -256,18 +259,18 @@ test("in Python, odd hosts", { skip: noPython }, () => {
     "999.999.999.999/",
     "1.2.3.4.5/",
     "0x.1.2.3/",
-    // The authority is found before what is in it is dropped.
+    // The authority is found before parts of it are dropped.
     "https%40//256.1.1.1",
     "http://a%2540b%40//c.d/",
-    // Bytes that are no text, in brackets and elsewhere.
+    // Bytes that aren't text, in brackets and elsewhere.
     "http://[%ff%e4%b8]/a",
     "http://[%c3%a9%ff%f0%9f%98]x.a/",
     "http://é%ff.a/",
-    // Joiners, beside what can be in no label.
+    // Joiners, next to characters that no label can have.
     "http://é\u200d^.a/",
     "http://é\u200c<.a.b/c",
     "http://é\u200d.a/",
-    // What some parsers refuse, and others don't.
+    // Hosts that some parsers refuse, and others don't.
     "http://bא.b/",
     "http://١.shop/",
     "http://xn--a％41xn--.com/",

@@ -1,8 +1,7 @@
 /**
- * The hosts of every character, asked in every way: whatever a browser makes of a URL is found in every runtime, by both
- * imports and by the tool, and a list that is made in one of them is the list that the others make. `CASES=1000000` asks
- * as often; then every character has its turn in each kind of host, and new releases of browsers are compared with the
- * package's tables.
+ * Hosts with every character, in every form: whatever a browser makes of a URL is found in every runtime, by both
+ * imports and by the tool, and all of them make the same list. With `CASES=1000000`, every character occurs in each
+ * kind of host, and new releases of browsers are compared with the package's tables.
  */
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
@@ -19,7 +18,7 @@ import { commands } from "../runtimes/commands.mjs";
 const { RibbonFilter, canonicalizeUrl, decode, urlExpressions } = full;
 const CASES = Number(process.env.CASES ?? 100_000);
 
-/** What a character stands in. */
+/** The hosts that a character is put into. */
 const HOSTS = [
   (char) => `x${char}y.com`,
   (char) => `${char}.example.com`,
@@ -28,7 +27,7 @@ const HOSTS = [
   (char) => `www.\u05d0${char}.com`,
 ];
 
-/** How else the same URL may be written. */
+/** Different ways to write the same URL. */
 const WAYS = [
   (host) => `http://${host}/`,
   (host) => `https://${host}/a/b?c=d`,
@@ -42,7 +41,7 @@ const WAYS = [
   (host) => `http://${host}/${"long/".repeat(40)}#${"é".repeat(100)}`,
 ];
 
-/** The characters that Node's parser doesn't know, though others may. */
+/** The characters that Node's parser doesn't know, although others may. */
 const all = [];
 for (let code = 0x80; code < 0x110000; code++) if (code < 0xd800 || code > 0xdfff) all.push(code);
 const odd = all.filter((code) => {
@@ -54,7 +53,7 @@ const odd = all.filter((code) => {
 function* cases() {
   let count = 0;
   for (const codes of [odd, all]) {
-    // Far apart, so that a part of them has some of each script.
+    // In large steps, so that any part of them has characters of each script.
     const step = codes.length > 7919 ? 7919 : 1;
     for (let round = 0; round < HOSTS.length; round++) {
       for (let i = 0; i < codes.length; i++, count++) {
@@ -67,13 +66,13 @@ function* cases() {
 }
 
 const texts = [...cases()];
-// Megabytes of the same, which WebAssembly doesn't keep, in each way.
+// URLs of megabytes, for which WebAssembly keeps no memory, in each form.
 for (const way of WAYS) texts.push(`${way("АРРӀЕ.com").replace(/#.*/s, "")}#${"a".repeat(5 << 20)}`);
 
 /** The hosts that browsers make of the texts, by the text's place. */
 const hosts = new Map();
 const browsers = Object.fromEntries(["Chromium", "Firefox"].map((name) => [name, missing(name)]));
-const skip = Object.values(browsers).every(Boolean) && "there is no browser to tell where they lead";
+const skip = Object.values(browsers).every(Boolean) && "there is no browser to open them";
 
 before(async () => {
   for (const [name, missing] of Object.entries(browsers)) {
@@ -91,7 +90,7 @@ before(async () => {
           texts.slice(start, start + 20_000).map((text) => text.slice(0, 2000)),
         );
         some.forEach((host, i) => {
-          // One that ends in dots names no other. One with an escape can't be opened.
+          // Dots at the end don't name another host. A host with an escape can't be opened.
           const named = host.replace(/\.+$/, "");
           if (!named || named.includes("%")) refused++;
           else hosts.set(start + i, (hosts.get(start + i) ?? new Set()).add(named));
@@ -142,7 +141,7 @@ testEach("in this Node", { skip }, ({ decode }) => {
   requireAll(texts.map((text) => filter.hasUrl(text)));
 });
 
-/** What the tool prints for all texts, as lines. */
+/** The tool's output for all texts, as lines. */
 function tool(...args) {
   const path = fileURLToPath(new URL("../../target/release/bloom-wasm", import.meta.url));
   const { stdout, stderr, status } = spawnSync(path, args, {
@@ -180,7 +179,7 @@ for (const { name, command, missing } of commands) {
 /** The key of a line of a list. */
 const own = (line) => urlExpressions(line)[0];
 
-// Of what nobody opens, the canonical form doesn't matter.
+// For URLs that no browser opens, the canonical form doesn't matter.
 test("a list of these URLs is the same, made by Node and by the tool", { skip }, () => {
   // The tool skips longer lines.
   const opened = lines.filter((line, i) => hosts.has(i) && line.length < 1 << 20);
@@ -190,7 +189,7 @@ test("a list of these URLs is the same, made by Node and by the tool", { skip },
   tool("build", file, "-o", made, "--profile", "url", "--allow-suffixes");
   const filter = RibbonFilter.from(opened, { profile: "url" });
   assert.ok(filter.info().count > 0.3 * opened.length);
-  // Which line it is, if it is one; some others, by chance.
+  // The key of a line, if it gives one; by chance, some others match.
   const theirs = decode(readFileSync(made));
   const other = opened.filter(
     (line) => canonicalizeUrl(line) !== null && filter.has(own(line)) !== theirs.has(own(line)),

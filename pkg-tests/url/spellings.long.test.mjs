@@ -1,6 +1,6 @@
 /**
- * Spellings of listed hosts, opened in real browsers: whatever one of them asks for is on the list, wherever the list
- * is asked. `SPELLINGS=100000` tries as many; `SEED` makes others.
+ * Spellings of listed hosts, opened in real browsers: whatever host one of them asks is on the list, wherever the list
+ * is checked. `SPELLINGS=100000` is their number; `SEED` makes others.
  */
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
@@ -28,12 +28,12 @@ const files = {
   ...Object.fromEntries(["bloom.inline.js", "bloom.js", "core.js", "reader.js"].map(dist)),
 };
 
-/** The texts, by their place, for which a browser asks a listed host, with that host. */
+/** The texts, by their place, for which a browser asks a listed host, and that host. */
 const bad = new Map();
-/** What each import of the package answers in each browser. */
+/** The answers of each import of the package in each browser. */
 const answers = new Map();
 
-/** The browsers, and why one can't be had. */
+/** The browsers, and why one is missing. */
 const browsers = Object.fromEntries(["Chromium", "Firefox"].map((name) => [name, missing(name)]));
 
 const isListed = (host) => LISTED.some((listed) => host === listed || host.endsWith(`.${listed}`));
@@ -45,7 +45,7 @@ before(async () => {
       continue;
     }
     const { hosts, answers: its } = await opened(texts, name, files);
-    // Dots at an end, or in a row, name no other host.
+    // Dots at an end, or several in a row, don't name another host.
     const named = hosts.map((host) => host?.replace(/\.+$/, ""));
     const found = named.flatMap((host, i) => (host && isListed(host) ? [i] : []));
     console.log(
@@ -77,7 +77,7 @@ testEach("in this Node", { skip }, ({ decode }) => {
 test("in the tool", { skip }, () => {
   const list = join(folder, "spellings.bloom");
   writeFileSync(list, blob);
-  // Its lines have no line ends in them; a URL is read without them.
+  // Lines can't contain line ends, and a URL is read without them.
   const lines = texts.map((text) => text.toWellFormed?.() ?? text).map((text) => text.replaceAll("\n", ""));
   const tool = fileURLToPath(new URL("../../target/release/bloom-wasm", import.meta.url));
   const { stdout, status } = spawnSync(tool, ["check", list], {

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { root } from "../../scripts/setup.mjs";
 import { files, rows } from "../../scripts/unicode.mjs";
 
-test("both are as scripts/unicode.mjs writes them", () => {
+test("both are up to date with scripts/unicode.mjs", () => {
   for (const [name, text] of Object.entries(files))
     assert.equal(readFileSync(join(root, name), "utf8"), text, `${name}: run node scripts/unicode.mjs`);
 });

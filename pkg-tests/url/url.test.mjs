@@ -50,14 +50,14 @@ test("the vectors", () => {
   fails("invalid_key", () => urlExpressions(new Proxy(new URL("http://a.b"), {})));
 });
 
-testEach("the keys of the vectors are what filters are asked for", ({ decode }) => {
+testEach("filters are asked for the keys of the vectors", ({ decode }) => {
   const all = decode(allUrls());
   for (const { input, expressions } of vectors) {
     assert.equal(all.matchUrl(input), expressions[0] ?? null, input);
     assert.equal(all.hasUrl(input), expressions.length > 0, input);
     requireSameKeys(input);
     for (const key of expressions) {
-      const onSkip = () => {}; // of a host that no browser opens
+      const onSkip = () => {}; // for a host that no browser opens
       const filter = decode(RibbonFilter.from([`http://${key}`], { profile: "url", fpr: 1e-8, onSkip }).toBytes());
       if (filter.info().count === 1) assert.equal(filter.matchUrl(input), key, input);
     }
@@ -65,7 +65,7 @@ testEach("the keys of the vectors are what filters are asked for", ({ decode }) 
   assert.ok(all.hasUrl(new URL(vectors[0].input)));
 });
 
-test("a list catches every spelling of what is on it, and nothing else", () => {
+test("a list catches every spelling of its entries, and nothing else", () => {
   for (const [url, list] of Object.entries(spellings)) {
     const filter = RibbonFilter.from([list], { profile: "url", fpr: 1e-6 });
     for (const { decode } of Object.values(engines)) {
@@ -93,7 +93,7 @@ test("a list catches every spelling of what is on it, and nothing else", () => {
   }
 });
 
-test("what one browser opens and another parser refuses is caught, and allowed with all its keys", () => {
+test("URLs that one browser opens and another parser refuses are caught, and allowed with all their keys", () => {
   const spelled = [
     "http://xn--.evil.example\\@good.com/",
     "http:\\\\xn--.evil.example/",
@@ -115,7 +115,7 @@ test("what one browser opens and another parser refuses is caught, and allowed w
     assert.equal(new Set(urlExpressions(spelled[0])).size, urlExpressions(spelled[0]).length);
     assert.equal(read.matchUrl("/evil.example/"), null);
   }
-  // A list has the canonical form alone, and what is allowed both.
+  // Entries of a list have only the canonical form, and allowed URLs both readings.
   assert.equal(canonicalizeUrl("/\\evil.example/"), null);
   assert.equal(
     RibbonFilter.from(["http://x^.evil.example\\@good.com/"], { profile: "url", fpr: 1e-6 }).hasUrl(
@@ -131,7 +131,7 @@ test("what one browser opens and another parser refuses is caught, and allowed w
   assert.equal(hits(RibbonFilter.from(many, { ...loose, allow })), 0);
 });
 
-test("hosts, adblock rules and hosts files; what is no key comes back", () => {
+test("hosts, adblock rules and hosts files; lines that give no key are reported", () => {
   const lines = [
     "plain.example",
     "http://URL.example:80/a",
@@ -185,12 +185,12 @@ test("a rule for all hosts of a single label gives no key, since nothing is look
   assert.throws(() => CountingBloomFilter.from(["evil.example"], { profile: "url" }).add("*.zip"), none);
 });
 
-test("a list of which no line gives a key is refused, unless onSkip tells", async () => {
+test("a list in which no line gives a key is refused, unless there is onSkip", async () => {
   const lines = ["http://evil[.]example/", "10.0.0.0/8"];
   const none = { code: "invalid_key", message: /none of 2 lines/ };
   assert.throws(() => RibbonFilter.from(lines, { profile: "url" }), none);
   await assert.rejects(RibbonFilter.fromStream(new Response(lines.join("\n")).body, { profile: "url" }), none);
-  // Of several lists, each: one may be a page of errors.
+  // Each of several lists is checked: one may be an error page.
   const tagged = (lists, untagged) => RibbonFilter.fromTagged(lists, { profile: "url", untagged });
   const bad = ["evil.example"];
   assert.throws(() => tagged({ bad, worse: lines }), none);
@@ -205,7 +205,7 @@ test("a list of which no line gives a key is refused, unless onSkip tells", asyn
   assert.equal(RibbonFilter.from([...lines, "evil.example"], { profile: "url" }).info().count, 1);
 });
 
-test("an allowlist of which no line gives a key is refused, unless onSkip tells", async () => {
+test("an allowlist in which no line gives a key is refused, unless there is onSkip", async () => {
   const url = { profile: "url", allow: ["@@||good1.example^", "http://good[.]example/"] };
   const hashes = { profile: "password", sha1: true, allow: ["hunter2"] };
   const hash = "A".repeat(40);
@@ -224,7 +224,7 @@ test("an allowlist of which no line gives a key is refused, unless onSkip tells"
     const skipped = [];
     RibbonFilter.from([line], { ...options, onSkip: ({ key }) => skipped.push(key) });
     assert.deepEqual(skipped, options.allow);
-    // A list without lines is one, as is a list with a key.
+    // A list without lines is valid, like one with a key.
     for (const allow of [[], [...options.allow, line]]) {
       assert.equal(RibbonFilter.from([line], { ...options, allow }).info().count, 1);
       assert.equal((await RibbonFilter.fromStream(stream(line), { ...options, allow })).info().count, 1);
@@ -232,8 +232,8 @@ test("an allowlist of which no line gives a key is refused, unless onSkip tells"
   }
 });
 
-test("what is added later, and removed, is read as the list was", () => {
-  // Made for more keys than it gets, to stay below its rate.
+test("keys that are added later, or removed, are read like the list", () => {
+  // With room for more keys than it gets, to stay below its rate.
   const filter = CountingBloomFilter.from(["evil.example", ...blacklist.slice(0, 100)], { profile: "url", fpr: 1e-8 });
   assert.equal(filter.add("http://BAD.example:80/"), true);
   assert.equal(filter.addMany(["||worse.example^", "0.0.0.0 a.example b.example", "bad.example"]), 3);
@@ -253,7 +253,7 @@ test("what is added later, and removed, is read as the list was", () => {
   }
 });
 
-test("a stream of lines is a list of them", async () => {
+test("a stream of lines is read as a list of them", async () => {
   const lines = blacklist.slice(0, Number(process.env.LINES ?? 400));
   const text = `\u{feff}# a list\r\n${lines.join("\r\n")}\n\n0.0.0.0 last.example`;
   const cut = (bytes, size) =>
@@ -288,7 +288,7 @@ test("no allowed URL is matched and no listed one is lost, of real lists, at any
       const kept = new Set(conflicts.map(({ key, removed }) => (assert.equal(removed, false), key)));
       for (const host of blacklist) assert.ok(filter.hasUrl(host), host);
       for (const url of good) assert.ok(!filter.hasUrl(url) || urlExpressions(url).some((key) => kept.has(key)), url);
-      // What is in both lists, told without the package: a host of the one is a host of the other or a parent of it.
+      // The overlap of both lists, found without the package: a host of one is a host of the other or its parent.
       const bad = new Set(blacklist);
       const parents = (host) =>
         host
@@ -301,7 +301,7 @@ test("no allowed URL is matched and no listed one is lost, of real lists, at any
   }
 });
 
-test("of a key in both lists the block list is right, unless told otherwise, and then of that key alone", () => {
+test("a key in both lists stays listed, unless told otherwise, and then only that key is removed", () => {
   const list = ["evil.example", "evil.example/a", "shared.example", "www.bad.example"];
   const allow = ["http://evil.example/a", "sub.shared.example", "www.bad.example", "www.bad.example"];
   const build = (allowWins) => {
@@ -345,7 +345,7 @@ test("of a key in both lists the block list is right, unless told otherwise, and
 });
 
 test("the rate is that of a whole check", () => {
-  // Ten keys each, which is what the builder allows for where it doesn't know which of them the list can have.
+  // Ten keys each, for which the builder allows if it doesn't know which of them the list can have.
   const urls = Array.from({ length: 100_000 }, (_, i) => `https://a.b${i}.example/c/d/e?${i}`);
   assert.equal(urlExpressions(urls[0]).length, 10);
   for (const fpr of [0.1, 0.01]) {
@@ -366,7 +366,7 @@ test("the rate of a ribbon filter is that of a typical URL, and for no URL two a
       const filter = RibbonFilter.from(list, { profile: "url", fpr });
       const { urlFpr, maxUrlFpr } = filter.info();
       assert.ok(urlFpr <= fpr * 1.001 && urlFpr > 0.75 * fpr && maxUrlFpr <= fpr * 2.501, JSON.stringify(filter));
-      // Hosts of two to seven labels: the more, the more keys are asked.
+      // Hosts of two to seven labels: more labels mean more keys.
       const rates = [0, 1, 2, 3, 4, 5].map((more) => {
         const urls = typical((i) => `${"w.".repeat(more)}b${i}.example`);
         return urls.filter((url) => filter.hasUrl(url)).length / urls.length;
@@ -380,7 +380,7 @@ test("the rate of a ribbon filter is that of a typical URL, and for no URL two a
   }
 });
 
-testEach("a question that no filter of URLs is for, or no URL, and the next call works", ({ decode }) => {
+testEach("questions not for a filter of URLs, and values that aren't URLs; the next call works", ({ decode }) => {
   const filter = decode(RibbonFilter.from(["evil.example"], { profile: "url" }).toBytes());
   const raw = decode(RibbonFilter.from(["evil.example/"]).toBytes());
   for (const url of [undefined, null, 1, {}, [], new Uint8Array(3)]) {
@@ -397,7 +397,7 @@ testEach("a question that no filter of URLs is for, or no URL, and the next call
   fails("freed", () => filter.hasUrl("evil.example"));
 });
 
-test("options that don't go together, or are none", () => {
+test("options that don't go together, or are invalid", () => {
   const build = (options) => () => RibbonFilter.from(["a.example"], options);
   fails("invalid_parameter", build({ profile: "urls" }));
   fails("invalid_parameter", build({ profile: "url", lowercase: true }));
@@ -418,7 +418,7 @@ test("options that don't go together, or are none", () => {
   );
 });
 
-test("what a filter of URLs can't hold is refused by name, and not called absent", () => {
+test("a key that a filter of URLs can't hold is refused by name, not called absent", () => {
   const encode = (text) => new TextEncoder().encode(text);
   const members = ["evil.example", "worse.example/a"];
   const foreign = ForeignFilter.from(["evil.example/", "worse.example/a"], { format: "guava", fpr: 1e-6 }).toForeign();
@@ -477,7 +477,7 @@ test("what a filter of URLs can't hold is refused by name, and not called absent
   }
 });
 
-test("a parser of URLs that somebody else put in place may throw what it likes", () => {
+test("a replaced URL parser may throw anything", () => {
   const bytes = RibbonFilter.from(["evil.example"], { profile: "url", fpr: 1e-6 }).toBytes();
   for (const entry of Object.keys(engines)) {
     const source = `
@@ -498,13 +498,13 @@ test("a parser of URLs that somebody else put in place may throw what it likes",
     `;
     const args = ["--input-type=module", "-e", source];
     const out = execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
-    // What is no TypeError says nothing about a URL, so the reader has no answer.
+    // Anything but a TypeError says nothing about a URL, so the reader has no answer.
     const others = entry === "bloom-wasm" ? "false,true,true\n" : "thrown,true,thrown\n";
     assert.equal(out, `false,true,true\n${others.repeat(6)}`, entry);
   }
 });
 
-test("a URL of megabytes is asked as a short one is, however it is written", () => {
+test("a URL of megabytes gives the same answers as a short one, however it is written", () => {
   const list = ["evil.example", "xn--80ak6aa92e.com"];
   const filter = RibbonFilter.from(list, { profile: "url", fpr: 1e-8 });
   const starts = [
@@ -526,7 +526,7 @@ test("a URL of megabytes is asked as a short one is, however it is written", () 
       if (!turn(i + entry, 4)) return;
       const short = read.matchUrl(start);
       assert.ok(list.includes(short?.slice(0, -1)), `${start}: ${short}`);
-      // One letter less is kept.
+      // With one letter less, the memory is kept.
       const long = `${start}#${"a".repeat(kept - start.length - (i % 2))}`;
       assert.equal(read.matchUrl(long), short, long.slice(0, 50));
       assert.equal(read.hasUrl(long), true, long.slice(0, 50));
@@ -541,8 +541,8 @@ test("a URL of megabytes is asked as a short one is, however it is written", () 
   }
 });
 
-test("a host that no browser opens isn't parsed, in which every character may be another", () => {
-  // A parser that is given one would be heard of: it takes a second for 50,000 characters.
+test("a host that no browser opens isn't parsed, even if all its characters differ", () => {
+  // Parsing one would be noticeable: it takes a second for 50,000 characters.
   const { URL } = globalThis;
   let longest = 0;
   const different = Array.from({ length: 20_000 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join("");
@@ -571,7 +571,7 @@ test("a host that no browser opens isn't parsed, in which every character may be
       }
     }
     assert.ok(longest < 1000, `${longest} characters`);
-    // Zeros before a number may be many.
+    // A number may have many leading zeros.
     for (const zeros of ["0", "\uff10", "\u{1d7ce}", "\u2070\u00ad"]) {
       for (const { decode } of Object.values(engines))
         assert.equal(
@@ -585,7 +585,7 @@ test("a host that no browser opens isn't parsed, in which every character may be
   }
 });
 
-// `LENGTH` asks for longer ones, in characters.
+// `LENGTH` is the number of characters.
 test("hostile URLs end soon, and leave no trace", () => {
   const length = Number(process.env.LENGTH ?? 15_000);
   const list = ["evil.example", `evil.example/${"x".repeat(5000)}`];
@@ -634,7 +634,7 @@ test("hostile URLs end soon, and leave no trace", () => {
         assert.equal(filter.matchUrl(url), keys.includes("evil.example/") ? "evil.example/" : null, part);
     }
   }
-  // What passes through one place, long and short, leaves nothing behind.
+  // Long and short keys in the same scratch leave nothing behind.
   for (let i = 0; i < 1000; i++) {
     const path = "x".repeat((i * 37) % 6000);
     for (const filter of filters) {

@@ -7,9 +7,9 @@ const { alarms, runtime, storage, tabs, webNavigation } = chrome;
 /** Minutes between two updates. */
 const EVERY = 30;
 
-// The browser stops this script when it is idle, and starts it again for an event that has a listener. So all listeners
-// are added at once, and each waits for the feed. A navigation is checked when the tab has committed to it. Browsers
-// report that once, after all redirects. The page is then certainly in the tab's history, so "Go back" knows how far.
+// The browser stops this script when it is idle, and restarts it for an event that has a listener. So all listeners are
+// added at once, and each waits for the feed. A navigation is checked when the tab has committed to it. Browsers report
+// that once, after all redirects. The page is then sure to be in the tab's history, so "Go back" knows how far to go.
 webNavigation.onCommitted.addListener((page) => {
   if (page.frameId === 0) pages.set(page.tabId, page);
   return check(page);
@@ -17,7 +17,7 @@ webNavigation.onCommitted.addListener((page) => {
 webNavigation.onHistoryStateUpdated.addListener(check); // a page may change its address without loading
 alarms.onAlarm.addListener(refresh);
 
-/** A promise of the feed. It rejects as long as there has never been one. */
+/** A promise of the feed. It rejects until the feed has been opened once. */
 let feed;
 refresh();
 
@@ -30,7 +30,7 @@ async function open() {
   return opened;
 }
 
-/** Brings the feed up to date, and tells the popup. If that fails, the generation in place answers on. */
+/** Updates the feed, and stores what the popup shows. If an update fails, the generation in place keeps answering. */
 async function refresh() {
   feed = feed?.catch(open) ?? open();
   // Firefox forgets alarms when it exits.
@@ -46,7 +46,9 @@ async function refresh() {
   }
 }
 
-/** The page in each tab, or null for a blocked one. A check may have to wait, and the tab may have moved on by then. */
+/**
+ * The page in each tab, or null for a blocked one. A check may have to wait, and meanwhile the tab may have moved on.
+ */
 const pages = new Map();
 
 async function check({ tabId, frameId, url }) {
@@ -54,13 +56,13 @@ async function check({ tabId, frameId, url }) {
   if (frameId !== 0 || page === null || !/^https?:/.test(url)) return;
   const opened = await feed.catch(() => null);
   if (!opened) return; // without one the web still works, and the popup says so
-  const { filter } = opened; // the newest, so ask for it each time
+  const { filter } = opened; // the newest one, so read it each time
   // Try all keys. matchUrl returns only the first: that one may be allowed while another is on the list.
   const session = await storage.session.get();
   const key = urlExpressions(url).find((key) => filter.has(key) && !session[`allowed ${key}`]);
   if (!key || pages.get(tabId) !== page) return count("checks");
   pages.set(tabId, null);
-  // On which lists the entry is, if the feed was made with --tag.
+  // The lists that the entry is on, if the feed was made with --tag.
   const kinds = filter.info().tags ? filter.tags(key).join(", ") : "";
   const address = runtime.getURL(`blocked.html?${new URLSearchParams({ url, key, kinds })}`);
   await tabs.update(tabId, { url: address }).catch(() => {}); // the tab may be gone
