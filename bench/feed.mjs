@@ -149,7 +149,7 @@ for (const feed of feeds) {
 }
 console.log(
   rows(
-    ["published", "base", "manifest, gzipped", "an update", "one that a slow client fetches", "a new base"],
+    ["published", "base", "manifest, gzipped", "an update", "an update of a slow client", "a new base"],
     measured.map(({ name, base, manifest, each, seldom, slow, minutesOfBase }) => [
       name,
       size(base),
