@@ -137,7 +137,7 @@ const README = "README.md";
   const [ask, build] = [take(README, "bloom-wasm", "js"), take(README, "bloom-wasm", "sh")];
   const retrying = take(README, "From a list to an answer", "js");
   test("README: the first example, and one that tries again after a failure", async (context) => {
-    const cwd = work("first", { "urls.txt": lines("evil.example", "bad.example/a/") });
+    const cwd = work("first", { "urls.txt": lines("evil.example", "bad.example/path/", "bad.example/page") });
     serve(context, cwd);
     const { isListed } = await js(`import { load } from "bloom-wasm/reader";\n${retrying}`, cwd);
     await assert.rejects(isListed("https://good.example/"));
@@ -145,6 +145,10 @@ const README = "README.md";
     for (const [href, expected] of [
       ["https://www.evil.example/login", true],
       ["https://good.example/", false],
+      // As "From a list to an answer" says.
+      ["https://bad.example/path/below/it", true],
+      ["https://bad.example/page?query", true],
+      ["https://bad.example/page/below", false],
     ]) {
       const warn = context.mock.fn();
       await js(ask, cwd, { location: { href }, warn });

@@ -8,7 +8,8 @@ use clap::ValueEnum;
 pub enum ProfileArg {
     /// Bytes as they are; lines that start with # are comments
     Raw,
-    /// URLs, hosts, adblock's ||host^ and entries of hosts files, looked up as Safe Browsing does
+    /// URLs, hosts, adblock's ||host^ and entries of hosts files, looked up as Safe Browsing does: a host covers all below
+    /// it, bad.example/path/ a folder, and bad.example/path that page alone
     Url,
     /// Passwords in Unicode's normal form NFC
     Password,

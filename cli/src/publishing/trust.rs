@@ -117,7 +117,7 @@ impl Trust {
         let payload = manifest.payload()?;
         let Head { feed_id, generation, .. } = payload.head();
         let another = state.is_some_and(|state| state.feed_id != *feed_id);
-        ensure!(!another, "this is not the feed of the state");
+        ensure!(!another, "this is another feed, not the state's");
         next(*generation)?;
         if let Some(state) = state {
             ensure!(

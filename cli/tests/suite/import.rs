@@ -270,7 +270,7 @@ fn what_does_not_go_together_is_refused() {
             "--seed works only with our own kinds; spark has --option seed=N\n",
         ),
         ("build @list --kind guava --allow @list -o @a", "--allow works only with our own kinds"),
-        ("build @missing --kind spark --capacity 100000000000 -o @a", "at most 2^40 bits"),
+        ("build @missing --kind spark --capacity 100000000000 -o @a", "2^40 bits"),
         ("build @missing --kind redis-bitmap --capacity 1000000000 -o @a", "redis-bitmap: 2^32"),
         ("build @list --kind xor -o @a", "invalid value 'xor'"),
         ("build @list --kind foreign -o @a", "invalid value 'foreign'"),
