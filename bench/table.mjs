@@ -163,7 +163,13 @@ function engines(claims) {
   ];
 }
 
-/** docs/benchmarks.md with the summary of `docs/bench.json` in its place. */
-export function withSummary(page, result) {
-  return page.replace(/(?<=<!-- npm run bench -- --docs -->\n)[\s\S]*(?=<!-- -->)/, () => markdown.summary(result));
+/** A page with this text where it names the command that writes it. */
+export function between(page, command, text) {
+  const [begin, end] = [`<!-- ${command} -->\n`, "<!-- -->"];
+  if (!page.includes(begin)) throw new Error(`no page has a place for ${command}`);
+  const from = page.indexOf(begin) + begin.length;
+  return `${page.slice(0, from)}${text}${page.slice(page.indexOf(end, from))}`;
 }
+
+/** docs/benchmarks.md with the summary of `docs/bench.json` in its place. */
+export const withSummary = (page, result) => between(page, "npm run bench -- --docs", markdown.summary(result));

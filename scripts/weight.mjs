@@ -15,16 +15,26 @@ async function built(app, script) {
 }
 
 /**
+ * Builds an app of this script in a folder from which its imports resolve. Returns by how many bytes it is larger than an
+ * empty one, gzipped, and its files.
+ */
+export async function grow(app, script) {
+  const empty = await built(app, 'document.title = "yes";');
+  const files = await built(app, script);
+  return { grown: gzipped(files) - gzipped(empty), files };
+}
+
+/**
  * Builds the app in a folder from which the package can be imported, for an entry such as "bloom-wasm/reader". Returns
  * how many bytes the app grows by, gzipped, its scripts, and the number of its WebAssembly files.
  */
 export async function weigh(app, entry) {
-  const empty = await built(app, 'document.title = "yes";');
   const [names, start] = entry.endsWith("slim") ? ["init, load", "await init(); "] : ["load", ""];
   const ask =
     'const filter = await load("phishing.bloom"); document.title = filter.hasUrl(location.href) ? "no" : "yes";';
-  const files = await built(app, `import { ${names} } from "${entry}"; (async () => { ${start}${ask} })();`);
+  const script = `import { ${names} } from "${entry}"; (async () => { ${start}${ask} })();`;
+  const { grown, files } = await grow(app, script);
   const scripts = files.flatMap(({ file }) => (typeof file === "string" ? [file] : [])).join("");
   const wasm = files.filter(({ fileName }) => fileName.endsWith(".wasm")).length;
-  return { grown: gzipped(files) - gzipped(empty), scripts, wasm };
+  return { grown, scripts, wasm };
 }

