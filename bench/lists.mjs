@@ -1,6 +1,6 @@
 /**
  * `node bench/lists.mjs [LIST...]`: real lists as blobs. Builds and verifies them with the command line tool, and
- * prints two tables of the README: the lists, and what a page downloads. Then it prints the number of hosts from which
+ * prints the tables of "Size of the blob" in docs/benchmarks.md. Then it prints the number of hosts from which
  * each import pays off, and what slots save on each list of URLs. More lists of hosts or URLs can be given, compressed
  * or not. The package must have been built.
  */
