@@ -78,7 +78,7 @@ describe("the service worker", { skip, timeout: 10 * PATIENCE }, () => {
     await page.getByText("Or paste it").click();
     await page.locator("#pasted").fill("a\nb");
     await page.locator("#build").click();
-    await shows(page, "#result", text);
+    await shows(page, "#error, #headline", text);
   }
 
   test("hands on the headers of today, of pages and of workers, and keeps those for times without a network", async () => {
