@@ -8,7 +8,10 @@ import { onTheme } from "./theme.ts";
 export interface Line {
   label: string;
   colour: number;
-  dashed?: boolean;
+  /** Pixels; 2 by default. */
+  width?: number;
+  /** The pixels of each dash and of the gap after it. */
+  dash?: [number, number];
   /** A number for each x, or null where the line has a gap. */
   values: (number | null)[];
 }
@@ -85,12 +88,12 @@ function options({ x, y, lines, mark }: Lines, place: HTMLElement): uPlot.Option
     values: (_, values) => values.map((value) => (value === null ? "" : format(value))),
   });
   const series = lines.map(
-    ({ label, colour: index, dashed }): uPlot.Series => ({
+    ({ label, colour: index, width = 2, dash }): uPlot.Series => ({
       label,
       stroke: colour(`--line-${index}`),
-      width: 2,
+      width,
       points: { show: false },
-      ...(dashed && { dash: [6, 4] }),
+      ...(dash && { dash }),
       value: (_, value) => (value === null || value === undefined ? "–" : y.format(value)),
     }),
   );
@@ -113,6 +116,7 @@ function options({ x, y, lines, mark }: Lines, place: HTMLElement): uPlot.Option
           if (at < bbox.left || at > bbox.left + bbox.width) return;
           ctx.save();
           ctx.strokeStyle = marked;
+          ctx.lineWidth = 2 * uPlot.pxRatio; // or that of the last line
           ctx.setLineDash([3, 3]);
           ctx.beginPath();
           ctx.moveTo(at, bbox.top);

@@ -1,5 +1,6 @@
 /** Checks a whole list, line by line, without making the page wait. */
 import type { Filter } from "bloom-wasm/reader";
+import { doubtOf } from "./doubt.ts";
 import { linesOf } from "./lists.ts";
 import { breathe, download, find, keepFocus, onChoose, onDrop } from "./page.ts";
 import { inWords, number, percent, plural } from "./words.ts";
@@ -21,12 +22,13 @@ export function listChecker() {
   const save = find<HTMLButtonElement>("#download", form);
   const bar = find<HTMLProgressElement>("progress", form);
   const status = find("[role=status]", form);
+  const doubtful = find("#doubtful", form);
   const shown = find("ul", form);
   let filter: Filter | undefined;
   let match: Match = () => null;
   let file: File | undefined; // what is checked instead of the text
   let hits: string[] = [];
-  let run = 0; // the number of the present run; one that isn't it has been stopped
+  let run = 0; // the number of the current run; earlier ones have been stopped
 
   const running = (is: boolean) =>
     keepFocus(
@@ -38,6 +40,7 @@ export function listChecker() {
     run++;
     hits = [];
     status.textContent = text;
+    doubtful.textContent = "";
     shown.replaceChildren();
     save.hidden = true;
     running(false);
@@ -52,13 +55,18 @@ export function listChecker() {
     const read = (done: number) => {
       if (run === mine) bar.value = done;
     };
+    const profile = filter!.info().profile;
     let count = 0;
+    /** How many lines each doubt is about. */
+    const doubts = new Map<string, number>();
     let pause = performance.now() + SLICE;
     for await (const some of linesOf(list, file ? `“${file.name}”` : "the list", read)) {
       if (run !== mine) return;
       for (const line of some) {
         count++;
         if (filter && match(filter, line) !== null) hits.push(line);
+        const doubt = doubtOf(profile, line)?.lines;
+        if (doubt) doubts.set(doubt, (doubts.get(doubt) ?? 0) + 1);
         if (performance.now() < pause) continue;
         await breathe();
         if (run !== mine) return;
@@ -71,6 +79,9 @@ export function listChecker() {
     save.hidden = hits.length === 0;
     const share = `${plural(hits.length, "line")} of ${number(count)} (${percent(hits.length / count)})`;
     status.textContent = `${share} ${hits.length === 1 ? "is" : "are"} maybe on the list.`;
+    // A few such lines are in many lists.
+    const [[doubt, doubted] = ["", 0]] = [...doubts].filter(([, lines]) => lines > count / 2);
+    doubtful.textContent = doubt && `${number(doubted)} of ${plural(count, "line")} ${doubt}`;
     shown.replaceChildren(
       ...hits.slice(0, SHOWN).map((hit) => {
         const item = document.createElement("li");

@@ -1,8 +1,10 @@
 /** Check: loads a filter, a demo or the visitor's own, and answers for each key. check-list.ts does lists. */
-import { type Filter, type LoadOptions, load, urlExpressions } from "bloom-wasm/reader";
+import { canonicalizeUrl, type Filter, type LoadOptions, load, urlExpressions } from "bloom-wasm/reader";
 import { listChecker } from "./check-list.ts";
+import { stopwatch } from "./check-time.ts";
+import { doubtOf } from "./doubt.ts";
 import { find, keepFocus, onChoose, onDrop, onForm } from "./page.ts";
-import { duration, inWords, keysOf, number, oneIn, plural, size } from "./words.ts";
+import { inWords, keysOf, number, oneIn, plural, size } from "./words.ts";
 
 /** The size of each demo list as text, in bytes, from scripts/www.mjs. */
 declare const LIST_BYTES: Record<string, number>;
@@ -34,23 +36,24 @@ const profiles = {
   url: {
     asks: "Address",
     placeholder: "https://example.com/login",
-    hint: "A URL or a host, in any spelling. Its host and path and their parents are looked up, as Safe Browsing does.",
+    hint: "A URL or a host, in any spelling. Parent domains and folders are looked up too.",
     info: "url: hosts and paths, looked up as Safe Browsing does",
   },
   password: {
     asks: "Password",
     placeholder: "password1",
-    hint: "The whole password is looked up. It isn't sent anywhere, and this page doesn't keep it.",
+    hint: "The whole password is looked up. It isn't sent or stored anywhere.",
     info: "password: whole passwords",
   },
   raw: {
     asks: "Key",
     placeholder: "id-4711",
-    hint: "The key is looked up as it is, byte by byte.",
+    hint: "The key is looked up exactly as you type it, byte by byte.",
     info: "raw: keys are used as given",
   },
 };
 
+const main = find("main");
 const lists = find<HTMLFieldSetElement>("#lists");
 const own = find("#own");
 const address = find<HTMLInputElement>("#address");
@@ -67,7 +70,7 @@ const examples = find("#examples");
 const verdict = find<HTMLOutputElement>("#verdict");
 const meaning = find("#meaning");
 const tested = find("#tested");
-const time = find("#time");
+const time = stopwatch((text) => (find("#time").textContent = text));
 const about = find("#about");
 const info = find<HTMLTableElement>("#info");
 
@@ -79,7 +82,7 @@ const many = listChecker();
 
 const choice = () => find<HTMLInputElement>(":checked", lists);
 
-/** Loads a filter and shows how far it is; then either the filter, or what went wrong. What was there is gone. */
+/** Drops the current filter, loads another one and shows the progress; then shows the filter, or what went wrong. */
 async function open(source: string | File, cache: RequestCache = "default", demo?: string) {
   under.abort();
   under = new AbortController();
@@ -91,6 +94,7 @@ async function open(source: string | File, cache: RequestCache = "default", demo
     () => {
       close();
       loading.hidden = false;
+      main.classList.remove("none");
     },
     () => cancel,
   );
@@ -122,7 +126,7 @@ async function open(source: string | File, cache: RequestCache = "default", demo
   );
 }
 
-/** Loads a filter. Those of other software take the whole package, which is much larger than this page. */
+/** Loads a filter. Filters of other software need the whole package, which is much larger than this page. */
 async function loadAny(source: string | File, options: LoadOptions): Promise<Filter> {
   try {
     return await load(source, options);
@@ -131,12 +135,12 @@ async function loadAny(source: string | File, options: LoadOptions): Promise<Fil
   }
   const all = await import("bloom-wasm/slim");
   await all.init().catch((cause) => {
-    throw cause.code === "network" ? new Error("the page could not load all of itself. Are you online?") : cause;
+    throw cause.code === "network" ? new Error("a part of this page could not be loaded. Are you online?") : cause;
   });
   return all.load(source, options);
 }
 
-/** Takes the present filter away. */
+/** Drops the current filter. */
 function close() {
   many.use(undefined);
   filter?.free();
@@ -146,16 +150,17 @@ function close() {
   summary.textContent = "";
   info.tBodies[0]!.replaceChildren();
   for (const part of [about, examples]) part.classList.add("unready");
+  main.classList.add("none");
   answer();
 }
 
-/** What went wrong with loading, for a person. */
+/** What went wrong while loading, in words. */
 function why(cause: unknown, source: string | File, status: number): string {
   const file = source instanceof File ? `“${source.name}”` : "";
   switch ((cause as { code?: string })?.code) {
     case "http":
       if (status === 404 && !/^https?:/i.test(String(source)))
-        return "This site has no such filter (status 404). The address of one elsewhere begins with https://.";
+        return "This site has no such filter (status 404). The address of a filter on another site begins with https://.";
       if (status === 404) return "The server has no such filter (status 404).";
       return `The server did not send the filter (status ${status}).`;
     case "network":
@@ -171,7 +176,7 @@ function why(cause: unknown, source: string | File, status: number): string {
     case "invalid_parameter":
       return file ? `${file} is damaged, so it is not used.` : "The filter arrived damaged, so it is not used.";
     case "not_a_filter":
-      if (file) return `${file} is not a filter. If it is a list, make a filter of it under Build.`;
+      if (file) return `${file} is not a filter. If it is a list, make it a filter under Build.`;
       return "What the server sent is not a filter.";
     case "unsupported_version":
     case "unsupported_kind":
@@ -181,7 +186,7 @@ function why(cause: unknown, source: string | File, status: number): string {
   }
 }
 
-/** Shows the filter, and lets it be asked. */
+/** Describes the filter, and enables the questions. */
 function describe(filter: Filter, demo?: string) {
   const described = filter.info();
   const { asks, placeholder, hint, info: profile } = profiles[described.profile];
@@ -211,7 +216,7 @@ function describe(filter: Filter, demo?: string) {
     const link = document.createElement("a");
     link.href = its.link;
     link.textContent = described.name ?? its.source;
-    summary.replaceChildren(`${keys}. The list itself has ${size(LIST_BYTES[demo!]!)}. Source: `, link);
+    summary.replaceChildren(`${keys}. The list itself is ${size(LIST_BYTES[demo!]!)}. Source: `, link);
   } else {
     summary.textContent = `${keys}${described.name ? `: ${described.name}` : ""}.`;
   }
@@ -224,10 +229,10 @@ function describe(filter: Filter, demo?: string) {
     "False positives":
       described.urlFpr === null
         ? `${oneIn(filter.estimatedFpr)} keys that are not on the list`
-        : `${oneIn(described.urlFpr)} URLs that are not on the list, and ${oneIn(described.maxUrlFpr!)} of the worst`,
+        : `${oneIn(described.urlFpr)} URLs that are not on the list, and at worst ${oneIn(described.maxUrlFpr!)}`,
     Layers:
       described.layers > 0
-        ? `${described.layers}: keys that were added, have other shapes, or are never matched`
+        ? `${described.layers}: keys that were added, that were removed, or that must not match`
         : "none",
     ...(described.tags && {
       Tags: described.tags.map(({ name, count }) => (count === null ? name : `${name} (${number(count)})`)).join(", "),
@@ -251,17 +256,18 @@ function describe(filter: Filter, demo?: string) {
   answer();
 }
 
-/** What stands in the place of the answer without a filter, as in index.html. */
-const WAITING = "The answer comes here once a filter is loaded.";
+/** Shown instead of an answer while there is no filter, as in index.html. */
+const WAITING = "The answer appears here once a filter is loaded.";
 const date = new Intl.DateTimeFormat("en", { dateStyle: "long", timeStyle: "short" });
-const day = (time: number) => (time <= 8.64e15 ? date.format(time) : "after the last date that a browser knows");
+const day = (time: number) => (time <= 8.64e15 ? date.format(time) : "later than a browser can show");
 
 /** Asks the filter for what is in the text field. */
 function answer() {
   // Blanks around a URL mean nothing. Around a password or another key they do.
   const typed = filter?.info().profile === "url" ? key.value.trim() : key.value;
+  time.stop();
   if (!filter || !typed) {
-    verdict.textContent = tested.textContent = time.textContent = "";
+    verdict.textContent = tested.textContent = "";
     meaning.textContent = filter ? "Type to see the answer." : WAITING;
     return;
   }
@@ -272,18 +278,19 @@ function answer() {
     found = match(filter, typed);
   } catch (cause) {
     // Other software's filters may have keys that aren't text.
-    verdict.textContent = tested.textContent = time.textContent = "";
+    verdict.textContent = tested.textContent = "";
     meaning.textContent = inWords(cause);
     return;
   }
   const maybe = found !== null;
-  const words = expressions.length === 0 ? "nothing to look up" : `${maybe ? "maybe" : "definitely not"} on the list`;
+  const doubt = maybe ? undefined : doubtOf(profile, typed);
+  const absent = doubt?.verdict ?? "definitely not on the list";
+  const words = expressions.length === 0 ? "nothing to look up" : maybe ? "maybe on the list" : absent;
   if (verdict.textContent !== words) verdict.textContent = words; // or a screen reader would say it at every keystroke
-  verdict.className = expressions.length === 0 ? "" : maybe ? "maybe" : "not";
+  verdict.className = expressions.length === 0 || doubt ? "" : maybe ? "maybe" : "not";
   tested.textContent = "";
   if (expressions.length === 0) {
     meaning.textContent = "This names no host.";
-    time.textContent = "";
     return;
   }
   const matched = profile === "url" ? `${found} matched` : "It matched";
@@ -292,8 +299,8 @@ function answer() {
   const tags = maybe ? tagsOf(filter, typed) : [];
   const tagged = tags.length > 0 ? ` Tags: ${tags.join(", ")}.` : "";
   meaning.textContent = maybe
-    ? `${matched}.${tagged} So does about ${oneIn(rate)} of the ${unit} that are not on the list.`
-    : "This answer is never wrong.";
+    ? `${matched}.${tagged} About ${oneIn(rate)} ${unit} that are not on the list would match too.`
+    : (doubt?.meaning ?? `This answer is never wrong${profile === "raw" ? " for exactly this spelling" : ""}.`);
   if (profile === "url") {
     // It stops at the first that matches.
     const asked = found === null ? expressions : expressions.slice(0, expressions.indexOf(found) + 1 || undefined);
@@ -306,7 +313,16 @@ function answer() {
     const bytes = plural(new TextEncoder().encode(typed).length, "byte");
     tested.textContent = profile === "password" ? "Tested: the whole password." : `Tested: the key, ${bytes} of UTF-8.`;
   }
-  time.textContent = `One check takes ${took(filter, typed)}.`;
+  void time.start(checkOf(filter, typed));
+}
+
+/** A check as a program asks for it. A browser spells out URLs; its parser is slow to refuse a host alone. */
+function checkOf(filter: Filter, typed: string): () => boolean {
+  const { profile } = filter.info();
+  if (profile === "password") return () => filter.hasPassword(typed);
+  if (profile === "raw") return () => filter.has(typed);
+  const url = canonicalizeUrl(typed) ?? typed;
+  return () => filter.hasUrl(url);
 }
 
 /** The key that is maybe on the list. */
@@ -323,40 +339,10 @@ function tagsOf(filter: Filter, typed: string): readonly string[] {
   return profile === "url" ? filter.urlTags(typed) : filter.tags(typed);
 }
 
-/** How many checks are measured at once at most, and the milliseconds between two ticks of the coarsest clock known. */
-const MOST = 2 ** 13;
-const TICK = 100; // Firefox with privacy.resistFingerprinting
-
-/** How long one check takes: the shortest of three measurements, since the machine may be busy with something else. */
-function took(filter: Filter, typed: string): string {
-  let shortest = Number.POSITIVE_INFINITY;
-  for (let i = 0; i < 3 && shortest > 0; i++) shortest = Math.min(shortest, measure(filter, typed));
-  return shortest > 0 ? `about ${duration(shortest)}` : `under ${duration(TICK / MOST)}`;
-}
-
-/** The milliseconds of a check, from enough checks to fill two milliseconds; 0 if the clock is too coarse to tell. */
-function measure(filter: Filter, typed: string): number {
-  const { profile } = filter.info();
-  const check = {
-    url: () => filter.hasUrl(typed),
-    password: () => filter.hasPassword(typed),
-    raw: () => filter.has(typed),
-  }[profile];
-  let checks = 1;
-  let elapsed = 0;
-  while (elapsed < 2 && checks < MOST) {
-    checks *= 2;
-    const begin = performance.now();
-    for (let i = 0; i < checks; i++) check();
-    elapsed = performance.now() - begin;
-  }
-  return elapsed / checks;
-}
-
-/** What was loaded last by choice. */
+/** The list that was chosen last. */
 let shown = "";
 
-/** Loads what is chosen. */
+/** Loads the chosen list. */
 function choose() {
   const demo = choice().value;
   shown = demo;

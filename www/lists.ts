@@ -1,6 +1,6 @@
 /** Lists in files: text with one key a line, plain or gzipped. */
 
-/** The bytes of a list, unpacked. An error says what is wrong with it. `progress` is told its share that was read. */
+/** The bytes of a list, unpacked. An error says what is wrong with it. `progress` is called with the share that has been read. */
 export async function unpack(
   list: Blob,
   what: string,
@@ -31,7 +31,7 @@ export async function unpack(
     async pull(controller) {
       const { done, value } = await reader.read().catch((cause) => {
         if (!(gzipped && cause instanceof TypeError)) return unread();
-        throw new Error(`${what} is gzipped, and damaged, incomplete or of several parts`);
+        throw new Error(`${what} is gzipped, but damaged, incomplete or made of several parts`);
       });
       if (done) return controller.close();
       if (first) requireText(value, what);
@@ -46,10 +46,10 @@ export async function unpack(
 function requireText(bytes: Uint8Array, what: string) {
   const mark = (bytes[0]! << 8) | bytes[1]!;
   if (mark === 0xfffe || mark === 0xfeff) throw new Error(`${what} is in UTF-16. Save it as UTF-8 first`);
-  if (bytes.subarray(0, 4096).includes(0)) throw new Error(`${what} isn't a text file with one key a line`);
+  if (bytes.subarray(0, 4096).includes(0)) throw new Error(`${what} isn't a text file with one key per line`);
 }
 
-/** The lines of a list that aren't blank, many at once. */
+/** The lines of a list that aren't blank, in batches. */
 export async function* linesOf(...list: Parameters<typeof unpack>): AsyncGenerator<string[]> {
   const reader = (await unpack(...list)).getReader();
   const decoder = new TextDecoder();

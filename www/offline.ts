@@ -1,6 +1,6 @@
-/** Starts the service worker (sw.ts) once the page has all that it needs itself, and says when it has a newer version. */
+/** Starts the service worker (sw.ts) once the page has loaded, and says when there is a newer version of the site. */
 
-// Only the built site has one. Where it is forbidden, all works as well, but not offline.
+// Only the built site has one. Where service workers are forbidden, everything works, but not offline.
 if (import.meta.env.PROD && "serviceWorker" in navigator) {
   addEventListener("load", () => void start(navigator.serviceWorker).catch(() => {}));
 }
@@ -8,7 +8,7 @@ if (import.meta.env.PROD && "serviceWorker" in navigator) {
 async function start(workers: ServiceWorkerContainer) {
   const line = document.createElement("div");
   line.id = "newer";
-  line.role = "status"; // it is there before its text, so that a screen reader notices that
+  line.role = "status"; // it is there before its text, so that a screen reader notices the change
   document.body.append(line);
 
   const home = document.querySelector<HTMLAnchorElement>(".brand")!.href;

@@ -1,4 +1,4 @@
-/** What several sections do with the page: find elements, take dropped files, offer downloads, keep the focus. */
+/** What several sections need: finding elements, dropped files, downloads, keeping the focus. */
 
 /** The element that a selector finds. */
 export const find = <E extends HTMLElement = HTMLElement>(selector: string, within: ParentNode = document): E =>
@@ -27,7 +27,7 @@ export function onDrop(zone: HTMLElement, take: (file: File) => void) {
   });
 }
 
-// A file that is dropped beside such an element would take the place of the page.
+// A file that is dropped anywhere else would replace the page.
 addEventListener("dragover", (event) => {
   if (!isFile(event) || event.defaultPrevented) return;
   event.preventDefault();
@@ -55,7 +55,7 @@ export function download(name: string, content: BlobPart) {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-/** Makes a change. If that hides or disables what has the keyboard's focus, something else gets it. */
+/** Makes a change. If it hides or disables the element that has the focus, another one gets it. */
 export function keepFocus(change: () => void, next: () => HTMLElement) {
   const focused = document.activeElement;
   change();
@@ -63,7 +63,7 @@ export function keepFocus(change: () => void, next: () => HTMLElement) {
     next().focus({ preventScroll: true });
 }
 
-/** Runs what reads a form now, and again when the browser has put back what the visitor had chosen before. */
+/** Runs a function that reads a form: now, and again when the browser has restored what the visitor chose before. */
 export function onForm(read: () => void) {
   read();
   addEventListener("pageshow", read);

@@ -7,24 +7,24 @@ declare const self: {
   clients: { claim(): void };
 } & EventTarget;
 
-/** How many milliseconds a page waits for its host, before it comes as it was kept. */
+/** How many milliseconds to wait for the host before a page is served from the cache. */
 const PATIENCE = 3000;
 
-/** Pages and workers obey policies, which the host sends as headers, and may mend while their content stays the same. */
+/** Pages and workers obey policies. The host sends them as headers, and may fix them while the content stays the same. */
 const hasPolicy = ({ mode, destination }: Request) => mode === "navigate" || destination === "worker";
 
 addPlugins([
   {
-    /** What is kept of a page, with the headers that its host sends now. They are kept in turn. */
+    /** A cached page with the headers that its host sends now, which are cached in turn. */
     async cachedResponseWillBeUsed({ cacheName, request: key, cachedResponse: kept, event }) {
-      const { request } = event as { request?: Request }; // none while it is installed
+      const { request } = event as { request?: Request }; // there is none during the installation
       if (!kept || !request || !hasPolicy(request)) return kept;
       const options = { method: "HEAD", cache: "no-cache", signal: AbortSignal.timeout(PATIENCE) } as const;
       const now = await fetch(request.url, options).catch(() => undefined);
       if (!now?.ok) return kept;
       const page = new Response(kept.body, { headers: now.headers });
       const copy = page.clone();
-      // If it can't be written, the page is there all the same.
+      // The page is served even if it can't be cached.
       event.waitUntil(
         caches
           .open(cacheName)
@@ -35,7 +35,7 @@ addPlugins([
     },
   },
 ]);
-// Whatever an address says after its `?` is for the page's script.
+// The query of an address is only for the page's script.
 precacheAndRoute(self.__WB_MANIFEST, { ignoreURLParametersMatching: [/./] });
 self.addEventListener("activate", () => self.clients.claim());
 // A newer version waits until all tabs of the old one are closed, or until a visitor asks for it (offline.ts).

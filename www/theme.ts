@@ -1,4 +1,4 @@
-/** The button that switches between light and dark. theme.js has put on the remembered theme before the first paint. */
+/** The button that switches between light and dark. theme.js has applied the remembered theme before the first paint. */
 
 const KEY = "bloom-wasm-theme"; // as in theme.js
 const root = document.documentElement;
@@ -21,7 +21,7 @@ function changed() {
 
 button.addEventListener("click", () => {
   const theme = dark() ? "light" : "dark";
-  // What the system wants anyway needn't be remembered, so that the page goes on following it.
+  // A choice that is the system's isn't remembered, so that the page keeps following the system.
   const auto = (theme === "dark") === system.matches;
   root.classList.remove("dark", "light");
   if (!auto) root.classList.add(theme);

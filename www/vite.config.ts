@@ -1,4 +1,4 @@
-/** How Vite builds the site: every index.html is a page, and each gets the same head and header. */
+/** How Vite builds the site: every index.html is a page, and each gets the same head, header and footer. */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, relative } from "node:path";
@@ -12,6 +12,11 @@ const read = (name: string) => readFileSync(new URL(name, import.meta.url), "utf
 const pages = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((name) =>
   /^(?!dist|docs|public)([\w-]+\/)?index\.html$/.test(name.replaceAll("\\", "/")),
 );
+
+const { name, repository } = JSON.parse(read("../package.json")) as { name: string; repository: { url: string } };
+const footer = read("footer.html")
+  .replaceAll("{{name}}", name)
+  .replaceAll("{{repository}}", repository.url.replace(/^git\+|\.git$/g, ""));
 
 const theme = read("theme.js");
 const themeHash = createHash("sha256").update(theme).digest("base64");
@@ -28,7 +33,7 @@ const policy = (page: string) =>
     "form-action 'none'",
   ].join("; ");
 
-/** Puts head.html and header.html where a page says so, with policy and theme, and marks the page in the navigation. */
+/** Puts head.html, header.html and footer.html where a page says so, with policy and theme, and marks the page in the navigation. */
 function frame(): Plugin {
   return {
     name: "frame",
@@ -45,7 +50,8 @@ function frame(): Plugin {
         const csp = server ? "" : `<meta http-equiv="Content-Security-Policy" content="${policy(path)}" />`;
         return html
           .replace("<!-- head -->", () => `${read("head.html")}${csp}<script>${theme}</script>`)
-          .replace("<!-- header -->", () => header);
+          .replace("<!-- header -->", () => header)
+          .replace("<!-- footer -->", () => footer);
       },
     },
   };

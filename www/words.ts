@@ -14,10 +14,10 @@ export const plural = (count: number, one: string, many = `${one}s`) => `${numbe
 /** How many keys a filter holds; of one that doesn't know, by its estimate, which is infinite if every bit is set. */
 export function keysOf(count: number | null, estimate: number): string {
   if (count !== null) return plural(count, "key");
-  return estimate === Infinity ? "Too many keys to tell" : `About ${plural(Math.round(estimate), "key")}`;
+  return estimate === Infinity ? "Too many keys to count" : `About ${plural(Math.round(estimate), "key")}`;
 }
 
-/** A rate of false positives as people count: "1 in 1,000", or "0". */
+/** A false-positive rate in words: "1 in 1,000", or "0". */
 export function oneIn(rate: number): string {
   if (!(rate > 0)) return "0";
   const keys = 1 / rate;
@@ -52,29 +52,29 @@ export function duration(milliseconds: number): string {
   return `${significant(milliseconds / (length as number))}\u00a0${unit}`;
 }
 
-/** What an error of the package means to a person. Sections may say some more precisely, and fall back to this. */
+/** What an error of the package means, in words. Sections may say some more precisely, and fall back to this. */
 const sentences: Partial<Record<ErrorCode, string>> = {
   not_a_filter: "This is not a filter.",
   unsupported_version: "This filter is newer than the page can read.",
   unsupported_kind: "This filter is newer than the page can read.",
-  unsupported_format: "This format isn't known here.",
+  unsupported_format: "This page doesn't know this format.",
   truncated: "The filter is incomplete: its end is missing.",
   trailing_bytes: "The filter is damaged: there are bytes after its end.",
   checksum_mismatch: "The filter is damaged: its checksum is wrong.",
-  too_large: "This needs more memory than the browser gives to a page.",
+  too_large: "This needs more memory than the browser gives a page.",
   filter_full: "The filter is full.",
-  build_failed: "No filter could be made of these keys. Another seed may do.",
+  build_failed: "No filter could be built from these keys. Another seed may work.",
   wrong_kind:
-    "This is a delta: it only has what is new and gone since another filter. Make a filter of the two with " +
-    "“npx bloom-wasm apply old.bloom this.delta -o new.bloom”, and take that one.",
+    "This is a delta: it holds only the changes to another filter. Apply it with “npx bloom-wasm apply old.bloom " +
+    "this.delta -o new.bloom”, and use the result.",
   wrong_base: "The delta was made for another filter.",
   secret_required: "This filter is keyed: it answers only with its secret, and secrets don't belong in a page.",
   network: "It could not be fetched. Are you online?",
   integrity: "The file isn't the one that was signed.",
   signature: "The feed isn't signed by the expected key.",
-  rollback: "The feed is older than one that was accepted before.",
+  rollback: "The feed is older than the one that was accepted before.",
   expired: "The feed has expired.",
-  wrong_feed: "There is another feed at this address than before.",
+  wrong_feed: "This address now has a different feed.",
   not_a_feed: "This is not a feed.",
   wasm_load: "WebAssembly could not be started. Reload the page to try again.",
 };
@@ -85,7 +85,7 @@ export function inWords(error: unknown): string {
   const sentence = code && sentences[code];
   if (sentence) return sentence;
   const text = String(message);
-  // No browser says more than that an import has failed.
+  // A browser only says that an import has failed.
   if (error instanceof TypeError && /import/i.test(text)) return sentences.network!;
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }

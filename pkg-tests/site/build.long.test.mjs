@@ -1,6 +1,6 @@
 /** Build on the site, in Chromium: lists become filters in a worker, while the page stays free. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { appendFileSync, createWriteStream, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
@@ -105,8 +105,37 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
     const [matched, asked] = await measured();
     // A made-up number has five digits, and a tenth of those begin with 0.
     assert.ok(asked > 800, `${asked} asked`);
-    // There are only 10,000 such numbers, each asked often, so only their share varies.
+    // There are 10,000 such numbers, and each is asked once.
+    assert.ok(asked <= 10_000, `${asked} asked`);
     assert.ok(matched / asked > 0.005 && matched / asked < 0.015, `${matched} of ${asked}`);
+  });
+
+  test("says what chance makes of the rate that was asked for", async () => {
+    await fresh();
+    const bounds = async () => {
+      const text = (await row("False positives, measured")).replaceAll("\u00a0", " ");
+      const words =
+        /\. At exactly 1 in ([\d,.]+), chance alone gives between 1 in ([\d,.]+) and 1 in ([\d,.]+) in a sample/;
+      const [, ...numbers] = words.exec(text) ?? assert.fail(text);
+      return numbers.map((number) => Number(number.replaceAll(",", "")));
+    };
+    await page.setInputFiles("#file", await list("keys.txt", 5_000, (at) => `user-${(at * 2654435761) % 2 ** 32}`));
+    for (const fpr of [0.001, 0.02]) {
+      await page.locator("#fpr").fill(String(fpr));
+      await press();
+      await built();
+      const [matched, asked] = await measured();
+      const [rate, high, low] = await bounds();
+      assert.equal(rate, 1 / fpr);
+      // Three standard deviations of a binomial distribution.
+      const spread = 3 * Math.sqrt((fpr * (1 - fpr)) / asked);
+      assert.ok(Math.abs(high * (fpr - spread) - 1) < 0.02, `${high} for ${asked} asked`);
+      assert.ok(Math.abs(low * (fpr + spread) - 1) < 0.02, `${low} for ${asked} asked`);
+      assert.ok(matched / asked < (fpr + spread) * 1.2, `${matched} of ${asked}`);
+    }
+    await page.locator("#fpr").fill("1e-9");
+    await press();
+    await shows(page, "#figures", /1\sin\s1,000,000,000 would be less than one of them: too few to compare\./);
   });
 
   test("makes every kind, as the package does", async () => {
@@ -123,6 +152,101 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
       assert.equal(filter.hasAll(keys), true);
       const expected = `npx bloom-wasm build keys.txt -o keys.bloom ${kind === "Ribbon" ? "" : `--kind ${filter.kind} `}--fpr 0.001`;
       assert.equal(await page.locator("#command").textContent(), expected);
+    }
+  });
+
+  const profile = () => page.locator("[name=profile]:checked").inputValue();
+  const reason = () => page.locator("#profile-why").textContent();
+  /** Waits until the page has looked at the list. */
+  const judged = async (name) => {
+    await shows(page, "#file-name", name);
+    await page.waitForTimeout(300);
+  };
+
+  test("takes the profile from the list, unless the visitor has chosen", async () => {
+    await fresh();
+    const many = Array.from({ length: 60_000 }, (_, at) => `host-${at}.example.com`).join("\n");
+    for (const [name, bytes, its, why] of [
+      [
+        "hosts.txt",
+        "evil.com\nbad.co.uk\nWorse.Net\n",
+        "url",
+        /^3 of 3 lines look like URLs or hosts, so this is preselected\.$/,
+      ],
+      ["words.txt", "password\nhunter2\nletmein.\n3.14\n", "raw", /^$/],
+      ["urls.txt", "# a comment\nhttps://a/b\nhttp://c/\nid\n", "url", /^2 of 3 lines/],
+      ["ids.txt", "id-1\n1.2.3.4\n2024-01-01\n", "raw", /^$/],
+      ["hosts", "# hosts\n127.0.0.1 localhost\n0.0.0.0 evil.com\n0.0.0.0\tbad.com\n", "url", /^3 of 3/],
+      ["half.txt", "a.com\nb\n", "raw", /^$/],
+      ["adblock.txt", "[Adblock Plus]\n! a comment\n||evil.com^\n||bad.com^$third-party\n", "url", /^2 of 2/],
+      ["many.txt", many, "url", /^1,000 of the first 1,000 lines/],
+      ["empty.txt", "", "raw", /^$/],
+      ["many.txt.gz", gzipSync(many), "url", /^1,000 of the first 1,000 lines/],
+      ["mail.txt", "me@a.com\nyou@b.com\n", "raw", /^$/],
+    ]) {
+      await upload(name, bytes);
+      await judged(name);
+      assert.equal(await profile(), its, name);
+      assert.match(await reason(), why, name);
+    }
+    await page.getByText("Or paste it").click();
+    await page.locator("#pasted").fill("evil.com\nbad.com");
+    await shows(page, "#profile-why", /^2 of 2 lines/);
+    assert.equal(await profile(), "url");
+
+    // What the visitor chooses stays, and the page says what speaks against it.
+    await page.getByText("Just keys").click();
+    await shows(page, "#profile-why", /^2 of 2 lines look like URLs or hosts\. As plain keys .*“URLs and hosts”/);
+    await upload("more.txt", "evil.com\nbad.com\nworse.com\n");
+    await shows(page, "#profile-why", /^3 of 3 lines/);
+    assert.equal(await profile(), "raw");
+    await page.locator("#form").getByText("Passwords", { exact: true }).click();
+    await upload("yet-more.txt", "evil.com\n");
+    await judged("yet-more.txt");
+    assert.deepEqual([await profile(), await reason()], ["password", ""]);
+    assert.equal(await page.locator("#fpr").inputValue(), "0.0001");
+
+    // To click on what is chosen anyway is a choice too.
+    await fresh();
+    await page.getByText("Just keys").click();
+    await upload("hosts.txt", "evil.com\n");
+    await shows(page, "#profile-why", /^1 of 1 line looks like a URL or host\. As plain keys/);
+    assert.equal(await profile(), "raw");
+    assert.deepEqual(page.errors, []);
+  });
+
+  test("warns of lists that look like others, where the tool does", async () => {
+    const tool = join(root, "target/release/bloom-wasm");
+    const sha1 = (at) => at.toString(16).toUpperCase().padStart(40, "5");
+    const { LISTS } = await import("../../scripts/lists.mjs");
+    for (const [name, keys] of Object.entries({
+      phishing: LISTS.phishing().keys,
+      mail: LISTS.mail().keys,
+      passwords: LISTS.passwords().keys.slice(0, 20_000),
+      ids: Array.from({ length: 2000 }, (_, at) => `id-${at}`),
+      fewHosts: Array.from({ length: 2000 }, (_, at) => (at % 3 ? `id-${at}` : `h${at}.com`)),
+      manyHosts: Array.from({ length: 2000 }, (_, at) => (at % 3 ? `h${at}.com` : `id-${at}`)),
+      hashes: Array.from({ length: 2000 }, (_, at) => sha1(at)),
+      counted: Array.from({ length: 2000 }, (_, at) => `${sha1(at)}:${at}`),
+    })) {
+      const path = join(temporary, `${name}.txt`);
+      writeFileSync(path, `${keys.join("\n")}\n`);
+      const { stderr } = spawnSync(tool, ["build", path, "-o", `${path}.bloom`], { encoding: "utf8" });
+      const [urls, hashes] = [/look like URLs or hosts/, /look like SHA-1 hashes/].map((words) => words.test(stderr));
+      await fresh();
+      await page.setInputFiles("#file", path);
+      await judged(`${name}.txt`);
+      assert.equal(await profile(), urls ? "url" : "raw", name);
+      await page.getByText("Just keys").click();
+      await press();
+      await built();
+      const doubt = await page.locator("#doubt").textContent();
+      assert.equal(
+        /^[\d,]+ of [\d,]+ lines .* look like URLs or hosts\. .*“URLs and hosts”/.test(doubt),
+        urls,
+        `${name}: ${doubt}`,
+      );
+      assert.equal(/^[\d,]+ of [\d,]+ lines .* look like hashes .*--sha1/.test(doubt), hashes, `${name}: ${doubt}`);
     }
   });
 
@@ -171,8 +295,8 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
     await fresh();
     await page.locator("#fpr").fill("1e-9");
     for (const [count, words] of [
-      [4_000, /^4,000 keys in .*\. A list this short may need no filter: a Set is exact\.$/],
-      [9_000, /^9,000 keys in .*\. The list has 43\.\d\skB: with keys this short, a filter saves little\.$/],
+      [4_000, /^4,000 keys in .*\. A list this short may not need a filter: a Set is exact\.$/],
+      [9_000, /^9,000 keys in .*\. The list is 43\.\d\skB: with keys this short, a filter saves little\.$/],
     ]) {
       await upload("ids.txt", Array.from({ length: count }, (_, id) => `${id}\n`).join(""));
       await press();
@@ -290,11 +414,11 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
     await upload("empty.txt", "");
     await fails("“empty.txt” is empty.");
     await upload("list.zip", Buffer.from("PK\u0003\u0004\0\0\0\0"));
-    await fails("The list isn't a text file with one key a line.");
+    await fails("The list isn't a text file with one key per line.");
     await upload("blank.txt", "\n\n\r\n");
     await fails("No line of the list is a key.");
     await upload("half.txt.gz", gzipSync("key\n".repeat(10_000)).subarray(0, 40));
-    await fails("The list is gzipped, and damaged, incomplete or of several parts.");
+    await fails("The list is gzipped, but damaged, incomplete or made of several parts.");
     await upload("windows.txt", Buffer.from("\ufeffkey\n", "utf16le"));
     await fails("The list is in UTF-16. Save it as UTF-8 first.");
     const changed = await list("changed.txt", 10, String);

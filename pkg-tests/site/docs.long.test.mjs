@@ -154,7 +154,7 @@ describe("in Chromium", { skip: noChromium, timeout: 10 * PATIENCE }, () => {
     await page.keyboard.press("Escape");
     await page.locator("#found").waitFor({ state: "hidden" });
     await input.fill("xyzzy quux");
-    await shows(page, "#count", "Nothing has the words “xyzzy quux”.");
+    await shows(page, "#count", "No results for “xyzzy quux”.");
     await fine(page);
   });
 
@@ -162,7 +162,7 @@ describe("in Chromium", { skip: noChromium, timeout: 10 * PATIENCE }, () => {
     const page = await visit("docs/");
     await page.context().route("**/search.json", (route) => route.abort());
     await page.getByRole("combobox").fill("feed");
-    await shows(page, "#count", "The index of the search couldn't be loaded. Are you online?");
+    await shows(page, "#count", "The search index couldn't be loaded. Are you online?");
     await page.context().unroute("**/search.json");
     await page.getByRole("combobox").fill("feeds");
     await shows(page, "#found a", "Feeds");

@@ -46,7 +46,7 @@ describe("Feeds", { skip, timeout: 10 * PATIENCE }, () => {
       await generation(i);
       const { manifest, added, removed, count, full } = recording.generations[i - 1];
       const cells = await page
-        .locator("#updates tbody tr")
+        .locator("#fetched tr")
         .nth(i - 1)
         .locator("td")
         .allTextContents();
@@ -64,7 +64,11 @@ describe("Feeds", { skip, timeout: 10 * PATIENCE }, () => {
   test("a tampered update is refused, and the genuine one is accepted afterwards", async () => {
     const before = Number(/Generation (\d+)/.exec(await page.locator("#generation").textContent())[1]);
     await button("Tamper with the next one").click();
-    await shows(page, "#wrong", "Refused. The feed isn't signed by the expected key. The filter in place answers on.");
+    await shows(
+      page,
+      "#wrong",
+      "Refused. The feed isn't signed by the expected key. The current filter still answers.",
+    );
     await generation(before);
     await shows(page, "#verdict", "maybe on the list");
     await button("Next generation").click();
@@ -75,7 +79,7 @@ describe("Feeds", { skip, timeout: 10 * PATIENCE }, () => {
   test("it plays to the end by itself, pauses, and starts over", async () => {
     await button("From the start").click();
     await generation(1);
-    assert.equal(await page.locator("#updates tbody tr").count(), 1);
+    assert.equal(await page.locator("#fetched tr").count(), 1);
     await button("Play").click();
     await generation(2);
     await button("Pause").click();
@@ -89,7 +93,7 @@ describe("Feeds", { skip, timeout: 10 * PATIENCE }, () => {
     assert.ok(await button("Next generation").isDisabled());
     assert.ok(await button("Play").isDisabled());
     await shows(page, "#total", /So far: [\d.]+.kB with the feed, [\d.]+.kB with a full download each time\./);
-    assert.equal(await page.locator("#updates tbody tr").count(), 10);
+    assert.equal(await page.locator("#fetched tr").count(), 10);
     assert.deepEqual(page.errors, []);
   });
 
@@ -98,7 +102,7 @@ describe("Feeds", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(other, "#generation", "Generation 1 of 10");
     await other.context().setOffline(true);
     await other.getByRole("button", { name: "Next generation" }).click();
-    await shows(other, "#wrong", "It could not be fetched. Are you online? The filter in place answers on.");
+    await shows(other, "#wrong", "It could not be fetched. Are you online? The current filter still answers.");
     await shows(other, "#generation", "Generation 1 of 10");
     await other.context().setOffline(false);
     await other.getByRole("button", { name: "Next generation" }).click();

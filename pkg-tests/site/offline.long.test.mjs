@@ -80,7 +80,7 @@ describe("the service worker", { skip, timeout: 10 * PATIENCE }, () => {
     await page.getByText("Or paste it").click();
     await page.locator("#pasted").fill("a\nb");
     await page.locator("#build").click();
-    await shows(page, "#result", text);
+    await shows(page, "#error, #headline", text);
   }
 
   test("passes on the current headers, of pages and of workers, and keeps them for offline use", async () => {

@@ -54,7 +54,7 @@ describe("See", { skip, timeout: 10 * PATIENCE }, () => {
 
     await word("hello", "Check");
     await shows(page, "#verdict", "“hello” is maybe present");
-    await shows(page, "#meaning", "it was really added");
+    await shows(page, "#meaning", "it really was added");
     const strangers = ["one", "two", "three", "four", "five", "six"];
     const absent = strangers.find((text) => !truth.has(text));
     await word(absent, "Check");
@@ -96,7 +96,7 @@ describe("See", { skip, timeout: 10 * PATIENCE }, () => {
 
   test("no word that was added is denied, however full the filter is", async () => {
     for (let i = 0; i < 5; i++) await button("Add ten words").click();
-    await button("Check all that were added").click();
+    await button("Check all added words").click();
     await shows(page, "#verdict", "64 of 64 words maybe present");
   });
 
@@ -126,6 +126,22 @@ describe("See", { skip, timeout: 10 * PATIENCE }, () => {
     const kinds = (await titles.allTextContents()).map((title) => title.replace(/^.*: /, ""));
     assert.equal(kinds.at(-1), "ribbon");
     assert.ok(kinds.includes("include") && kinds.includes("exclude"), kinds.join());
+  });
+
+  test("a blob that is chosen before its section was in view stays", async () => {
+    const other = await open(browser, "see/", { viewport: { width: 1280, height: 400 } });
+    // The code of the section comes late.
+    await other.route("**/assets/blob-*.js", async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await route.continue();
+    });
+    // A click scrolls there first, unless a script clicks.
+    await other.locator("[data-blob=feed]").evaluate((button) => button.click());
+    await other.locator("#lower").scrollIntoViewIfNeeded();
+    await shows(other, "#blob-title", "Phishing hosts: a ribbon filter");
+    await other.waitForTimeout(1000);
+    assert.match(await other.locator("#blob-title").textContent(), /^Phishing hosts: a ribbon filter/);
+    await other.context().close();
   });
 
   test("the package can't be loaded at first", async () => {

@@ -238,6 +238,40 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     await other.context().close();
   });
 
+  test("the ribbon filter and the bound are both seen in the plot, where they nearly coincide", async () => {
+    await page.locator("#plots").scrollIntoViewIfNeeded();
+    await page.locator("#by-bits canvas").waitFor();
+    /** Of the columns of pixels with a line of a kind, the share that has a colour too. */
+    const share = (colour, of) =>
+      page.locator("#by-bits canvas").evaluate(
+        (canvas, [colour, of]) => {
+          const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          const probe = document.querySelector("#by-bits").appendChild(document.createElement("i"));
+          const columns = (name) => {
+            probe.style.color = `var(${name})`;
+            const wanted = getComputedStyle(probe).color.match(/\d+/g).map(Number);
+            const found = new Set();
+            for (let x = 0; x < width; x++)
+              for (let y = 0; y < height; y++) {
+                const at = 4 * (y * width + x);
+                const near = wanted.every((value, i) => i > 2 || Math.abs(data[at + i] - value) < 24);
+                if (near && data[at + 3] > 200) found.add(x);
+              }
+            return found;
+          };
+          const [its, all] = [columns(colour), columns(of)];
+          const [first, last] = [Math.min(...all), Math.max(...all)];
+          return [...its].filter((x) => x >= first && x <= last).length / (last - first + 1);
+        },
+        [colour, of],
+      );
+    // --line-1 is ribbon, and --line-7 the bound.
+    const ribbon = await share("--line-1", "--line-1");
+    const bound = await share("--line-7", "--line-1");
+    assert.ok(ribbon > 0.75, `ribbon is seen in ${ribbon} of its columns`);
+    assert.ok(bound > 0.15, `the bound is seen in ${bound} of these`);
+  });
+
   test("three plots are drawn, and their numbers are a table", async () => {
     await given("size", { Keys: "1,000,000", "False-positive rate": "0.001" });
     await page.getByLabel("ribbon", { exact: true }).check();

@@ -1,6 +1,6 @@
 /** Made-up keys that look like those of a list. */
 
-/** How many lines are kept, and how many bytes of a piece of the list are searched for each. */
+/** About how many lines are kept, and how many bytes are read at each place. */
 const LINES = 5_000;
 const WINDOW = 4_096;
 
@@ -8,7 +8,7 @@ const WINDOW = 4_096;
 export function sampler() {
   const decoder = new TextDecoder();
   let kept: string[] = [];
-  let every = 1; // the pieces of which one is looked at
+  let every = 1; // one piece in this many is looked at
   let pieces = 0;
   return {
     take(piece: Uint8Array) {

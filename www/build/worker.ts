@@ -1,4 +1,4 @@
-/** Builds a filter and measures its rate, away from the page. To cancel, the page ends this worker. */
+/** Builds a filter and measures its rate, off the main thread. To cancel, the page terminates this worker. */
 import {
   BloomFilter,
   type BuildOptions,
@@ -11,6 +11,7 @@ import {
   ScalableBloomFilter,
 } from "bloom-wasm/slim";
 import { linesOf, unpack } from "../lists.ts";
+import { type Look, lookOf } from "../look.ts";
 import { lookalike, sampler } from "./lookalike.ts";
 
 const kinds = {
@@ -44,8 +45,10 @@ export interface Result {
   /** Lines that gave no key, by reason: how many, and the first few. */
   skipped: Record<string, { count: number; examples: string[] }>;
   conflicts: { count: number; examples: string[]; removed: boolean };
-  /** How many made-up keys were asked, all of them not on the list, and how many of them matched. */
+  /** How many different made-up keys were asked, none of them on the list, and how many of them matched. */
   measured: { asked: number; matched: number };
+  /** What a sample of the lines looks like. */
+  look: Look;
 }
 
 export type Message =
@@ -53,7 +56,7 @@ export type Message =
   | { result: Result }
   | { error: { code?: string; message: string } };
 
-/** How many made-up keys are asked at most, and for how many milliseconds. */
+/** How many keys are made up at most, and for how many milliseconds. */
 const PROBES = 1_000_000;
 const PATIENCE = 2_000;
 /** How many examples of a kind the page shows. */
@@ -110,17 +113,18 @@ async function build({ list, kind, allow, allowWins, ...order }: Order): Promise
   if (count === 0) throw new Error("no line of the list is a key");
   const milliseconds = performance.now() - begun;
 
-  // A second filter with another seed. What it denies is definitely not on the list, so if the first one matches that,
-  // it is a false positive.
+  // A second filter with another seed. A key that it denies is definitely not on the list, so if the first one matches
+  // it, that is a false positive.
   const measuring = (done: number) => tell({ step: "measuring", done });
   const again = await unpack(list, "the list", (done) => measuring(done / 2));
   const witness = await BloomFilter.fromStream(again, { profile, lowercase, fpr: 0.01, seed: 1n });
   const measured = measure(filter, witness, profile, sample.lines(), (done) => measuring((1 + done) / 2));
   const blob = filter.toBytes();
-  return { blob, info, count, listBytes, milliseconds, skipped, conflicts, measured };
+  const look = lookOf(sample.lines(), profile);
+  return { blob, info, count, listBytes, milliseconds, skipped, conflicts, measured, look };
 }
 
-/** Asks both filters for made-up keys that look like those of the list. */
+/** Asks both filters for made-up keys that look like those on the list, each once: or chance would play a larger part. */
 function measure(
   filter: Filter,
   witness: Filter,
@@ -134,10 +138,11 @@ function measure(
     password: (filter: Filter, key: string) => filter.hasPassword(key),
   }[profile];
   const measured = { asked: 0, matched: 0 };
+  const seen = BloomFilter.withCapacity(PROBES, 0.01, { seed: 2n });
   const begun = performance.now();
   for (let probe = 0; probe < PROBES; probe++) {
     const key = lookalike(lines[probe % lines.length]!, profile === "url");
-    if (!has(witness, key)) {
+    if (seen.add(key) && !has(witness, key)) {
       measured.asked++;
       if (has(filter, key)) measured.matched++;
     }
@@ -146,6 +151,7 @@ function measure(
       if (performance.now() - begun > PATIENCE) break;
     }
   }
+  seen.free();
   return measured;
 }
 

@@ -1,4 +1,4 @@
-/** The HTML of a page: page.html with the navigation, the text, and the ways to the pages before and after. */
+/** The HTML of a page: page.html with the navigation, the text, and links to the previous and the next page. */
 import { readFileSync } from "node:fs";
 import { render, type Section, sections } from "./markdown.js";
 import { type Page, relative } from "./pages.js";
@@ -37,7 +37,7 @@ function navigation(pages: Page[], page: Page, parts: Section[]): string {
     .join("\n");
 }
 
-/** The page before and the page after, of the same reference or of what is to be read in order. */
+/** The pages before and after this one, in the reference or in reading order. */
 function neighbours(pages: Page[], page: Page): string {
   const row = pages.filter(({ group }) => (group === "All names") === (page.group === "All names"));
   const at = row.indexOf(page);
@@ -45,7 +45,7 @@ function neighbours(pages: Page[], page: Page): string {
     other
       ? `<a rel="${rel}" href="${relative(page.url, other.url)}"><span>${words}</span> ${escaped(other.title)}</a>`
       : "<span></span>";
-  return to(row[at - 1], "prev", "Before this") + to(row[at + 1], "next", "Next");
+  return to(row[at - 1], "prev", "Previous") + to(row[at + 1], "next", "Next");
 }
 
 export function layout(pages: Page[], page: Page): string {

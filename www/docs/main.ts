@@ -1,4 +1,4 @@
-/** What moves in a page of the docs: the search box, and the buttons that copy code. */
+/** The interactive parts of a page of the docs: the search box, and the buttons that copy code. */
 import MiniSearch from "minisearch";
 import { copyButton } from "../copy.ts";
 import { type Found, options } from "./search";
@@ -13,7 +13,7 @@ const MOST = 12;
 let loading: ReturnType<typeof load> | undefined;
 let chosen = -1;
 
-/** The index: fetched when somebody begins to search. */
+/** The index, fetched on the first search. */
 async function load() {
   const response = await fetch(index);
   if (!response.ok) throw new Error(`the server answered with ${response.status}`);
@@ -22,7 +22,7 @@ async function load() {
 
 function prepare() {
   loading ??= load();
-  // It is tried again at the next letter.
+  // The next keystroke tries again.
   loading.catch(() => (loading = undefined));
   return loading;
 }
@@ -34,11 +34,11 @@ async function search() {
   if (typed) {
     try {
       results = (await prepare()).search(typed).slice(0, MOST) as unknown as Found[];
-      said = results.length ? `${results.length} found` : `Nothing has the words “${typed}”.`;
+      said = results.length ? `${results.length} found` : `No results for “${typed}”.`;
     } catch {
-      said = "The index of the search couldn't be loaded. Are you online?";
+      said = "The search index couldn't be loaded. Are you online?";
     }
-    if (input.value.trim() !== typed) return; // somebody types faster than the index comes
+    if (input.value.trim() !== typed) return; // the visitor types faster than the index loads
   }
   found.replaceChildren(
     ...results.map(({ id, title, page }, i) => {
@@ -63,7 +63,7 @@ function show(open: boolean) {
   input.setAttribute("aria-expanded", String(open));
 }
 
-/** Marks what Enter leads to. */
+/** Marks the result that Enter opens. */
 function choose(which: number) {
   chosen = which;
   [...found.children].forEach((link, i) => link.setAttribute("aria-selected", String(i === which)));
@@ -95,7 +95,7 @@ document.addEventListener("keydown", (event) => {
   input.focus();
 });
 input.disabled = false;
-// The browser may have kept what was typed.
+// The browser may have restored what was typed.
 if (input.value && input === document.activeElement) void search();
 
 for (const code of document.querySelectorAll(".code")) {
@@ -107,7 +107,7 @@ for (const code of document.querySelectorAll(".code")) {
   code.append(button);
 }
 
-// On a page far down the list, the list begins there.
+// The contents begin at the current page if that is far down.
 const contents = document.querySelector("#contents")!;
 const here = contents.querySelector<HTMLElement>("[aria-current]");
 const below = here ? here.getBoundingClientRect().top - contents.getBoundingClientRect().top : 0;

@@ -27,7 +27,7 @@ export interface Section {
   text: string;
 }
 
-/** The words of what stands in a line. */
+/** The words of an inline token. */
 const plain = (inline: Token) =>
   (inline.children ?? []).map(({ type, content }) => (/^(text|code_inline)$/.test(type) ? content : " ")).join("");
 

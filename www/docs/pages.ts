@@ -51,7 +51,7 @@ export interface Page {
   group: string;
   /** Its name in the navigation. */
   title: string;
-  /** What it is, if it isn't a page of its group like all others. */
+  /** What it describes, on a page of the API. */
   kind?: string;
   /** The file that it is made of, from which its links start. */
   source: string;
@@ -114,7 +114,7 @@ function link(pages: Page[]): Set<string> {
       const there = id ? candidates.find((other) => anchors.get(other)!.has(id)) : candidates[0];
       if (!there) throw dead();
       if (there === page) return { href: id ? `#${id}` : "" };
-      // Nobody here knows the names of our files.
+      // Readers of the site don't know the names of our files.
       const title = text === path ? { text: there.title } : {};
       return { href: `${relative(page.url, there.url)}${id ? `#${id}` : ""}`, ...title };
     });

@@ -14,7 +14,7 @@ const RUSTDOC = join(root, "target/www/doc");
 
 export function plugin(): Plugin {
   let made: Awaited<ReturnType<typeof docs>>;
-  let html: Map<string, string>; // by the path of the file that there isn't
+  let html: Map<string, string>; // by the path of a file that doesn't exist
   return {
     name: "docs",
     apply: "build",

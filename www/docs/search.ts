@@ -1,4 +1,4 @@
-/** What the search knows of a part of a page, and how it reads words: for the index that is built, and in the page. */
+/** What the search index holds of each part of a page, and how it splits words: for building it, and in the page. */
 import type { Options } from "minisearch";
 
 /** A part of a page: the heading, under which page, and where. */
@@ -23,7 +23,7 @@ export const options: Options<Found & { text: string }> = {
     prefix: true,
     fuzzy: (term) => (term.length > 4 ? 0.2 : false),
     combineWith: "AND",
-    // What was typed is one word, however it is written.
+    // A word that is typed isn't split.
     processTerm: (term) => term.toLowerCase(),
   },
 };

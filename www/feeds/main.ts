@@ -16,15 +16,16 @@ const [play, step, tamper, again] = [button("play"), button("step"), button("tam
 const url = find<HTMLInputElement>("#url");
 const verdict = find("#verdict");
 const wrong = find("#wrong");
-const rows = find<HTMLTableElement>("#updates").tBodies[0]!;
+const rows = find<HTMLTableSectionElement>("#fetched");
+const later = find<HTMLTableSectionElement>("#later");
 
 let recording: Recording;
 let feed: Feed | undefined;
 /** The generation that the host serves, from 0. */
 let served = 0;
-/** Whether somebody on the way changes what it serves. */
+/** Whether its next manifest is forged. */
 let tampered = false;
-/** The bytes that the present update has fetched, all updates, and as many full downloads. */
+/** The bytes that the current update has fetched, that all updates have, and that as many full downloads would have. */
 let fetched = 0;
 let totals = { fetched: 0, full: 0 };
 /** Since which generation the watched URL is maybe on the list. */
@@ -71,6 +72,7 @@ async function start() {
   totals = { fetched: 0, full: 0 };
   blockedSince = undefined;
   rows.replaceChildren();
+  later.replaceChildren(...recording.generations.map((_, i) => rowOf(i + 1, Array(5).fill("–"))));
   await advance(async () => {
     const { publicKey } = recording;
     // Without a cache, it begins anew each time. A real client keeps one.
@@ -88,7 +90,7 @@ async function next() {
   if (!done) served--;
 }
 
-/** Runs an update, and shows what has come of it. Returns whether it went well. */
+/** Runs an update, and shows its result. Returns whether it succeeded. */
 async function advance(update: () => Promise<void>): Promise<boolean> {
   busy = true;
   enable();
@@ -101,7 +103,7 @@ async function advance(update: () => Promise<void>): Promise<boolean> {
   } catch (error) {
     pause();
     const refused = error instanceof FilterError && error.code !== "network" ? "Refused. " : "";
-    wrong.textContent = `${refused}${inWords(error)}${feed ? " The filter in place answers on." : ""}`;
+    wrong.textContent = `${refused}${inWords(error)}${feed ? " The current filter still answers." : ""}`;
     return false;
   } finally {
     busy = tampered = false;
@@ -119,7 +121,15 @@ function enable() {
   );
 }
 
-/** Shows the generation in place. */
+/** A row of the table. */
+function rowOf(generation: number, cells: (string | Node[])[]): HTMLTableRowElement {
+  const row = document.createElement("tr");
+  row.append(Object.assign(document.createElement("th"), { scope: "row", textContent: String(generation) }));
+  for (const cell of cells) row.insertCell().append(...cell);
+  return row;
+}
+
+/** Shows the current generation. */
 function show() {
   const { count, added, removed, full } = present();
   const { generation } = feed!;
@@ -132,22 +142,17 @@ function show() {
       : `${plural(added, "host")} new, ${number(removed)} gone. The update took ${size(fetched)}; ` +
         `the whole filter would have been ${size(full)}.`;
   const largest = Math.max(...recording.generations.map(({ full }) => full)) + 1000;
-  const row = rows.insertRow();
-  row.append(Object.assign(document.createElement("th"), { scope: "row", textContent: String(generation) }));
-  for (const [bytes, colour] of [
-    [fetched, 1],
-    [full, 6],
-  ] as const) {
-    row.insertCell().append(size(bytes), bar(bytes / largest, colour));
-  }
-  for (const value of [generation === 1 ? count : added, removed, count]) row.insertCell().textContent = number(value);
+  const sized = (bytes: number, colour: number) => [document.createTextNode(size(bytes)), bar(bytes / largest, colour)];
+  const counts = [generation === 1 ? count : added, removed, count].map((value) => number(value));
+  rows.append(rowOf(generation, [sized(fetched, 1), sized(full, 6), ...counts]));
+  later.rows[0]!.remove();
   find("#total").textContent =
     `So far: ${size(totals.fetched)} with the feed, ${size(totals.full)} with a full download each time.`;
   if (isLast()) pause();
   ask();
 }
 
-/** Asks the filter in place for the watched URL. */
+/** Asks the current filter for the watched URL. */
 function ask() {
   const typed = url.value.trim();
   if (!feed || !typed) {
@@ -223,8 +228,8 @@ try {
     "feed.filter.hasUrl(location.href); // asks the newest generation",
   ].join("\n");
   find("#source").textContent =
-    `The hosts are those of ${source}. Its last ${number(generations.length - 1)} steps are made up: each brings ` +
-    "60 of its hosts, and drops 20 others.";
+    `The hosts are from ${source}. The ${number(generations.length - 1)} updates are made up: each adds 60 of the ` +
+    "hosts and removes 20 others.";
   await start();
 } catch (error) {
   find("#generation").textContent = "The feed could not be opened";

@@ -3,6 +3,7 @@ import { bar } from "../bar.ts";
 import { copyButton } from "../copy.ts";
 import { find, keepFocus } from "../page.ts";
 import { inWords, number, percent, plural, significant, size } from "../words.ts";
+import { names } from "./names.ts";
 import type { Job, Message, Result } from "./worker.ts";
 
 const button = (name: string) => find<HTMLButtonElement>(`#${name}`);
@@ -18,7 +19,7 @@ let worker: Worker | undefined;
 const chosen = (name: string) => Number(find<HTMLSelectElement>(`#${name}`).value);
 const time = ({ nanoseconds }: Result) => `${significant(nanoseconds, 3)}\u00a0ns`;
 /** A Set has at least the characters of its keys. */
-const memory = ({ name, bytes }: Result) => (name === "Set" ? `over ${size(bytes)}` : size(bytes));
+const memory = ({ name, bytes }: Result) => (name === names.set ? `over ${size(bytes)}` : size(bytes));
 const wrong = ({ fpr }: Result) => (fpr ? percent(fpr) : "none");
 
 function measure() {
@@ -71,7 +72,7 @@ function show() {
     ...results.map((result) => {
       const row = document.createElement("tr");
       row.append(Object.assign(document.createElement("th"), { scope: "row", textContent: result.name }));
-      const colour = ["Set", "40 lines of JavaScript"].includes(result.name) ? 6 : 1;
+      const colour = [names.set, names.plain].includes(result.name) ? 6 : 1;
       row.insertCell().append(time(result), bar(result.nanoseconds / slowest, colour));
       row.insertCell().append(memory(result), bar(result.bytes / largest, colour));
       row.insertCell().textContent = wrong(result);
@@ -80,6 +81,16 @@ function show() {
   );
   button("markdown").disabled = button("text").disabled = false;
 }
+
+// The table has its rows before there are any numbers, so that nothing below it moves.
+rows.replaceChildren(
+  ...Object.values(names).map((name) => {
+    const row = document.createElement("tr");
+    row.append(Object.assign(document.createElement("th"), { scope: "row", textContent: name }));
+    for (let i = 0; i < 3; i++) row.insertCell().textContent = "–";
+    return row;
+  }),
+);
 
 const header = ["", "one has", "memory", "false positives"];
 const lines = () => [header, ...results.map((result) => [result.name, time(result), memory(result), wrong(result)])];

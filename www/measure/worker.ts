@@ -1,6 +1,6 @@
 /**
  * Races the package's filters, in WebAssembly and by the reader, a Set and a Bloom filter in plain JavaScript, with the
- * keys of bench/. The page ends it.
+ * keys of bench/. The page terminates it.
  */
 import { decode } from "bloom-wasm/reader";
 import {
@@ -13,6 +13,7 @@ import {
 } from "bloom-wasm/slim";
 import { kindOfQuery, MEMBER, members, queries, strangers, strings } from "../../bench/keys.mjs";
 import { PlainBloom } from "../../bench/plain.mjs";
+import { names } from "./names.ts";
 
 export interface Job {
   count: number;
@@ -23,7 +24,7 @@ export interface Result {
   name: string;
   /** Nanoseconds for one `has`: the median of the rounds. */
   nanoseconds: number;
-  /** The bytes that it keeps; of a Set at least the characters of its keys. */
+  /** Bytes in memory; for a Set, at least the characters of its keys. */
   bytes: number;
   /** The share of strangers that it called "maybe present". */
   fpr: number;
@@ -42,7 +43,7 @@ interface Contestant {
 }
 
 const FPR = 0.001;
-/** How many keys each turn asks for at least. */
+/** The least number of keys that a turn asks for. */
 const LEAST = 100_000;
 
 /**
@@ -62,7 +63,7 @@ function contestants(count: number): Contestant[] {
   const set = new Set<string>(keys);
   return [
     {
-      name: "ribbon",
+      name: names.ribbon,
       bytes: ribbon.info().byteLength,
       ask(keys) {
         let sum = 0;
@@ -71,7 +72,7 @@ function contestants(count: number): Contestant[] {
       },
     },
     {
-      name: "ribbon, by the reader",
+      name: names.read,
       bytes: read.info().byteLength,
       ask(keys) {
         let sum = 0;
@@ -80,7 +81,7 @@ function contestants(count: number): Contestant[] {
       },
     },
     {
-      name: "bloom",
+      name: names.bloom,
       bytes: bloom.info().byteLength,
       ask(keys) {
         let sum = 0;
@@ -89,7 +90,7 @@ function contestants(count: number): Contestant[] {
       },
     },
     {
-      name: "cuckoo",
+      name: names.cuckoo,
       bytes: cuckoo.info().byteLength,
       ask(keys) {
         let sum = 0;
@@ -98,7 +99,7 @@ function contestants(count: number): Contestant[] {
       },
     },
     {
-      name: "scalable",
+      name: names.scalable,
       bytes: scalable.info().byteLength,
       ask(keys) {
         let sum = 0;
@@ -107,7 +108,7 @@ function contestants(count: number): Contestant[] {
       },
     },
     {
-      name: "counting",
+      name: names.counting,
       bytes: counting.info().byteLength,
       ask(keys) {
         let sum = 0;
@@ -116,7 +117,7 @@ function contestants(count: number): Contestant[] {
       },
     },
     {
-      name: "40 lines of JavaScript",
+      name: names.plain,
       bytes: plain.words.byteLength,
       ask(keys) {
         let sum = 0;
@@ -125,7 +126,7 @@ function contestants(count: number): Contestant[] {
       },
     },
     {
-      name: "Set",
+      name: names.set,
       bytes: keys.reduce((sum: number, key: string) => sum + key.length, 0),
       ask(keys) {
         let sum = 0;

@@ -2,7 +2,7 @@
 import { decode, type Filter, init, RibbonFilter } from "bloom-wasm/slim";
 import { bar } from "../bar.ts";
 import { recorded } from "../feeds/recording.ts";
-import { find, onChoose, onDrop } from "../page.ts";
+import { find } from "../page.ts";
 import { inWords, oneIn, plural, size } from "../words.ts";
 import { layersOf } from "./layers.ts";
 
@@ -17,22 +17,22 @@ function drawLayers(blob: Filter) {
   find("#blob-title").textContent =
     `${name ?? "The blob"}: a ${kind} filter of ${size(byteLength)} with ` +
     `${count ? plural(count, "layer") : "no layers"} on top. ` +
-    `It answers “maybe present” to about ${oneIn(blob.info().urlFpr ?? blob.estimatedFpr)} strangers.`;
+    `It answers “maybe present” for about ${oneIn(blob.info().urlFpr ?? blob.estimatedFpr)} keys that aren't in it.`;
   const rows = layers.map(({ type, keys, bytes }, i) => ({
     title: `Layer ${i + 1}: ${type}`,
     bytes,
     colour: type === "include" ? 3 : 2,
     says:
       type === "include"
-        ? `${plural(keys, "key")} added later. A key in it is maybe present; the others are asked below.`
-        : `${plural(keys, "key")} that must not match. A key in it is definitely absent; the others are asked below.`,
+        ? `${plural(keys, "key")} added later. A key in this layer is maybe present; others are looked up further down.`
+        : `${plural(keys, "key")} that must not match. A key in this layer is definitely absent; others are looked up further down.`,
   }));
   rows.reverse();
   rows.push({
     title: `Base: ${kind}`,
     bytes: base,
     colour: 1,
-    says: "The filter that it began with. It answers the rest.",
+    says: "The original filter. It answers for all other keys.",
   });
   find("#layers").replaceChildren(
     ...rows.map(({ title, bytes, colour, says }) => {
@@ -45,7 +45,7 @@ function drawLayers(blob: Filter) {
   );
 }
 
-/** Shows what comes of getting a filter. The newest click wins. */
+/** Shows a filter once it is there. The newest click wins. */
 async function show(get: () => Promise<Filter>) {
   const turn = ++turns;
   blobError.textContent = "";
@@ -60,18 +60,18 @@ async function show(get: () => Promise<Filter>) {
 }
 let turns = 0;
 
-const demos: Record<string, () => Promise<Filter>> = {
+const demos = {
   /** Its false positives among the allowed names are removed. */
-  async allowlist() {
+  async allowlist(): Promise<Filter> {
     const names = (what: string, count: number) => Array.from({ length: count }, (_, i) => `${what}-${i}.example`);
     const options = { fpr: 0.01, allow: names("good", 5000), name: "2,000 made-up hosts, and 5,000 allowed ones" };
     return RibbonFilter.from(names("bad", 2000), options);
   },
   /** The recorded feed's base with all of its deltas. */
-  async feed() {
+  async feed(): Promise<Filter> {
     const { files } = await recorded();
     const [base, ...deltas] = await Promise.all(files.map(bytesOf));
-    return deltas.reduce((filter, delta) => filter.apply(delta), decode(base!));
+    return deltas.reduce<Filter>((filter, delta) => filter.apply(delta), decode(base!));
   },
 };
 
@@ -81,12 +81,5 @@ async function bytesOf(url: URL) {
   return new Uint8Array(await response.arrayBuffer());
 }
 
-const ofFile = (file: File) => show(async () => decode(await file.arrayBuffer()));
-/** Shows the first demo, and from then on what is chosen. */
-export function start() {
-  for (const button of document.querySelectorAll<HTMLButtonElement>("[data-blob]"))
-    button.addEventListener("click", () => show(demos[button.dataset.blob!]!));
-  onChoose(find("#choose"), find<HTMLInputElement>("#file"), ofFile);
-  onDrop(find("#blob"), ofFile);
-  show(demos.allowlist!);
-}
+export const showFile = (file: File) => show(async () => decode(await file.arrayBuffer()));
+export const showDemo = (name: keyof typeof demos) => show(demos[name]);

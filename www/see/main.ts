@@ -1,6 +1,6 @@
 /** The section See: a small Bloom filter drawn bit by bit. The layers of a blob, below it, are blob.ts. */
 import type { BloomFilter } from "bloom-wasm/slim";
-import { find, onForm, whenNear } from "../page.ts";
+import { find, onChoose, onDrop, onForm, whenNear } from "../page.ts";
 import { inWords, number, oneIn, percent, plural } from "../words.ts";
 import { commonWords, madeUpWord } from "./words.ts";
 
@@ -16,7 +16,7 @@ let made = false;
 let words: string[] = [];
 let loading: Promise<typeof import("bloom-wasm/slim")> | undefined;
 
-/** The package. It is larger than all of the page, so it isn't loaded before somebody comes near. */
+/** The package. It is larger than the rest of the page, so it isn't loaded before the visitor comes near. */
 function load() {
   loading ??= import("bloom-wasm/slim").then(async (all) => (await all.init(), all));
   loading.catch(() => (loading = undefined)); // the next click tries again
@@ -26,7 +26,7 @@ function load() {
 /** The chosen numbers of bits and of hashes. */
 const shape = () => ["#bits", "#hashes"].map((name) => Number(find<HTMLSelectElement>(name).value)) as [number, number];
 
-/** What a click does, once there is a filter. */
+/** A handler of clicks that need a filter. */
 const acting = (act: () => void) => async () => {
   try {
     if (!made) tell("", "Loading the package …", "");
@@ -75,7 +75,7 @@ function draw(looked: number[] = [], fresh: number[] = []) {
   find("#state").textContent =
     `${plural(words.length, "word")} added. ${number(ones.length)} of ${plural(bits.length, "bit")} are 1, ` +
     `${percent(ones.length / bits.length)}. ` +
-    `A stranger is “maybe present” with a chance of ${oneIn(made ? filter.estimatedFpr : 0)}.`;
+    `A word that wasn't added is “maybe present” with a probability of ${oneIn(made ? filter.estimatedFpr : 0)}.`;
   find("#ones").textContent = ones.join(" ") || "none";
   find("#words").textContent = words.join(", ") || "none";
 }
@@ -122,9 +122,9 @@ function check(word: string) {
     const means = `Adding it would have set ${bitList(zeros)}, and ${zeros.length === 1 ? "that is" : "those are"} 0.`;
     tell("not", `${quoted(word)} is definitely absent`, means, lines);
   } else if (words.includes(word)) {
-    tell("maybe", `${quoted(word)} is maybe present`, "All of its bits are 1, and it was really added.", lines);
+    tell("maybe", `${quoted(word)} is maybe present`, "All of its bits are 1, and it really was added.", lines);
   } else {
-    const means = "A false positive: it was never added, but others have set all of its bits.";
+    const means = "A false positive: it was never added, but other words have set all of its bits.";
     tell("maybe", `${quoted(word)} is maybe present`, means, lines);
   }
   draw(looked);
@@ -141,7 +141,7 @@ function findFalsePositive() {
     meaning.textContent += ` It took ${plural(i + 1, "try", "tries")} to find it.`;
     return;
   }
-  const means = words.length ? "The filter is too empty. Add a few words more." : "An empty filter has none.";
+  const means = words.length ? "The filter is too empty. Add a few more words." : "An empty filter has none.";
   tell("", `No false positive among ${number(MOST)} words`, means);
   draw();
 }
@@ -194,5 +194,28 @@ for (const name of ["#bits", "#hashes"]) find(name).addEventListener("change", r
 for (const type of ["pointerover", "focusin"]) {
   find(".bench").addEventListener(type, () => void load().catch(() => {}), { once: true });
 }
-whenNear(find("#lower"), async () => (await import("./blob.ts")).start());
+
+/** Whether the visitor has chosen a blob. */
+let picked = false;
+
+/** Shows a blob. The code for it is loaded on demand, and clicks count from the start. */
+async function showBlob(show: (blob: typeof import("./blob.ts")) => void) {
+  try {
+    show(await import("./blob.ts"));
+  } catch (error) {
+    find("#blob-error").textContent = inWords(error);
+  }
+}
+
+function pick(show: (blob: typeof import("./blob.ts")) => void) {
+  picked = true;
+  void showBlob(show);
+}
+
+for (const button of document.querySelectorAll<HTMLButtonElement>("[data-blob]"))
+  button.addEventListener("click", () => pick(({ showDemo }) => showDemo(button.dataset.blob as "allowlist" | "feed")));
+const pickFile = (file: File) => pick(({ showFile }) => showFile(file));
+onChoose(find("#choose"), find<HTMLInputElement>("#file"), pickFile);
+onDrop(find("#blob"), pickFile);
+whenNear(find("#lower"), () => void showBlob(({ showDemo }) => picked || showDemo("allowlist")));
 onForm(() => made || restart());

@@ -1,4 +1,4 @@
-/** Words to fill a small filter with, and as many made-up ones as anybody wants. */
+/** Words to fill a small filter with, and any number of made-up ones. */
 
 export const commonWords = (
   "apple river stone cloud window garden letter candle bridge forest silver winter summer orange basket mirror " +
@@ -6,7 +6,7 @@ export const commonWords = (
   "jacket kettle lantern meadow needle oyster parrot quartz ribbon saucer timber umbrella velvet walnut yellow zipper"
 ).split(" ");
 
-/** The word of a number, of two to four syllables: the same for the same number. */
+/** The made-up word for a number, of two to four syllables. */
 export function madeUpWord(number: number): string {
   const [heads, tails] = ["bdfgklmnprstvz", ["a", "e", "i", "o", "u", "an", "el", "or"]];
   let left = number + 112; // from the first word of two syllables on

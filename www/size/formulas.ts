@@ -9,7 +9,7 @@ export const kinds = ["ribbon", "cuckoo", "bloom", "scalable", "counting"] as co
 export type Kind = (typeof kinds)[number];
 
 /**
- * A filter of this many keys. Undefined stands for a filter that there can't be, mostly because it would be too large.
+ * A filter of this many keys. Undefined means that there is no such filter, mostly because it would be too large.
  */
 export interface Shape {
   count: number;
@@ -22,7 +22,7 @@ export interface Shape {
 const COUNTER = 4;
 /** The first slice's keys of a scalable filter, by default. Each further slice has twice as many at half the rate. */
 const FIRST = 1000;
-/** Most keys that the page reckons with. */
+/** The most keys that the page calculates with. */
 const MOST = 2 ** 40;
 /** Most bits of a Bloom filter, or counters. */
 const BITS = 2 ** 32 - 1;

@@ -29,11 +29,11 @@ const uses: Record<Kind, string> = {
   ribbon: "shipping: read-only, and the smallest",
   cuckoo: "keys that come and go, up to a known number",
   bloom: "adding keys later, and merging",
-  scalable: "adding keys when nobody knows how many; here it starts at 1,000",
+  scalable: "adding keys when you don't know how many; here it starts at 1,000",
   counting: "keys that come and go, and merging",
 };
 
-/** How many milliseconds after the last letter nobody types any more. */
+/** How many milliseconds after the last keystroke the visitor has stopped typing. */
 const PAUSE = 400;
 const names = Object.keys(uses) as Kind[];
 
@@ -88,7 +88,7 @@ function choose() {
   find("#found").textContent = headings[wanted];
 }
 
-/** Works all out anew, and shows it. What would be too much at each letter, and what is read aloud, follows a pause. */
+/** Works everything out again, and shows it. What is slow, and what is read aloud, waits for a pause in typing. */
 function update(pause = 0) {
   choose();
   kind = find<HTMLInputElement>('[name="kind"]:checked').value as Kind;
@@ -199,7 +199,7 @@ function recall() {
 
 const written = (name: Quantity, value: number) => (name === "fpr" ? String(value) : number(value));
 
-/** Whether somebody may see the plots, which take more code, and more time, than the rest of the page. */
+/** Whether the plots may be in view: they take more code, and more time, than the rest of the page. */
 let near = false;
 
 async function draw() {
@@ -212,7 +212,7 @@ async function draw() {
 
 recall();
 for (const name of names) body.insertRow().append(headOf(name), ...cells(3), cell(uses[name]));
-body.insertRow().append(head("information bound"), ...cells(3), cell("comparing: no filter can be smaller"));
+body.insertRow().append(head("information bound"), ...cells(3), cell("comparison: no filter can be smaller"));
 choose();
 update();
 whenNear(plots, () => {

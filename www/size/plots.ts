@@ -31,7 +31,8 @@ export function draw(shape: Shape, share: number) {
         const values = bits.map((bits) => visible(shapeIn(kind, many, Math.round((bits * many) / 8))?.fpr));
         return { label: kind, colour: colours[kind], values };
       }),
-      { label: "bound", colour: 7, dashed: true, values: bits.map((bits) => visible(2 ** -bits)) },
+      // Ticks across the line of the ribbon filter, which it nearly is.
+      { label: "bound", colour: 7, width: 9, dash: [1.5, 8], values: bits.map((bits) => visible(2 ** -bits)) },
     ],
   });
 
@@ -46,7 +47,7 @@ export function draw(shape: Shape, share: number) {
   ] as const;
   plots.fill({
     x: {
-      label: "keys, of those that it is made for",
+      label: "share of the planned keys",
       format: (share) => `${number(100 * share)}\u00a0%`,
       values: shares,
     },
@@ -66,10 +67,10 @@ export function draw(shape: Shape, share: number) {
   const whole = Math.min(0.99, fpr * share);
   const any = (rate: number) => keys.map((keys) => -Math.expm1(keys * Math.log1p(-rate)));
   plots.keys({
-    x: { label: "keys that a URL is looked up by", format: (keys) => number(keys), values: keys },
-    y: { label: "chance to be flagged", format: (rate) => (rate === 0 ? "0" : percent(rate)) },
+    x: { label: "keys a URL is looked up under", format: (keys) => number(keys), values: keys },
+    y: { label: "chance of being flagged", format: (rate) => (rate === 0 ? "0" : percent(rate)) },
     lines: [
-      { label: `profile url, made for ${significant(whole, 3)} a URL`, colour: 1, values: any(whole / 10) },
+      { label: `profile url, made for ${significant(whole, 3)} per URL`, colour: 1, values: any(whole / 10) },
       { label: `raw keys at ${significant(whole, 3)} each`, colour: 2, values: any(whole) },
     ],
   });
