@@ -198,11 +198,15 @@ for (const type of ["pointerover", "focusin"]) {
 /** Whether the visitor has chosen a blob. */
 let picked = false;
 
-/** Shows a blob. The code for it is loaded on demand, and clicks count from the start. */
+let code: Promise<typeof import("./blob.ts")> | undefined;
+
+/** Shows a blob. The code for it is loaded on demand; what was asked for meanwhile is shown in that order. */
 async function showBlob(show: (blob: typeof import("./blob.ts")) => void) {
   try {
-    show(await import("./blob.ts"));
+    code ??= import("./blob.ts");
+    show(await code);
   } catch (error) {
+    code = undefined; // the next click tries again
     find("#blob-error").textContent = inWords(error);
   }
 }
