@@ -248,9 +248,21 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
       }, shot);
     };
     let wide = 0;
-    for (const path of ["docs/", "docs/benchmarks.html", "docs/errors.html", "size/", "feeds/"]) {
+    for (const path of ["", "docs/", "docs/benchmarks.html", "docs/errors.html", "size/", "feeds/"]) {
       await page.goto(at(path));
       await page.waitForLoadState("networkidle");
+      // Each line of code is one line on the page.
+      const wrapped = await page.locator("pre:visible").evaluateAll((all) =>
+        all
+          .filter((pre) => {
+            const range = document.createRange();
+            range.selectNodeContents(pre);
+            const drawn = range.getBoundingClientRect().height / parseFloat(getComputedStyle(pre).lineHeight);
+            return pre.textContent && drawn > pre.textContent.trimEnd().split("\n").length + 0.5;
+          })
+          .map(({ textContent }) => textContent),
+      );
+      assert.deepEqual(wrapped, [], path);
       for (const box of await page.locator(".scroll:visible, pre:visible").all()) {
         if (!(await box.evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 20))) continue;
         wide++;
