@@ -28,6 +28,11 @@ impl SecretArgs {
         self.secret_file.is_some()
     }
 
+    /// The file with the secret, if there is one.
+    pub fn file(&self) -> Option<&Path> {
+        self.secret_file.as_deref()
+    }
+
     /// Fails if the secret would be replaced.
     pub fn check_output(&self, output: &Path) -> Result<()> {
         match &self.secret_file {

@@ -22,7 +22,7 @@ use crate::text::{counted, grouped, quoted};
 /// Wrap another software's filter in a blob
 ///
 /// For every key, the blob gives the same answer as that software. It does so in the npm package too, where it needs no
-/// options. `export` gives the original back.
+/// options. `export` gives the original back, in the formats that it writes.
 #[derive(clap::Args)]
 pub struct ImportArgs {
     /// What the other software wrote; - for standard input

@@ -19,6 +19,7 @@ use crate::args::profile::ProfileArg;
 use crate::args::secret::new_hashing;
 use crate::args::tags::{TagArgs, TagList, WithoutArgs};
 use crate::files::read::name;
+use crate::files::write::is_same;
 use crate::random;
 use crate::text::rate;
 
@@ -273,7 +274,7 @@ impl SettingsArgs {
     }
 }
 
-/// Gives each list the tags that it had in the last generation, by its name, except for those that are dropped.
+/// Gives each list the tags that it had in the last generation, by its path, except for those that are dropped.
 pub fn with_known_tags(
     lists: &[PathBuf],
     mut tags: TagArgs,
@@ -282,7 +283,13 @@ pub fn with_known_tags(
 ) -> (Vec<PathBuf>, TagArgs) {
     let mut untagged = Vec::new();
     for list in lists {
-        let its = state.lists.members.iter().filter(|known| known.name == name(list));
+        let known = &state.lists.members;
+        let is_named = known.iter().any(|known| known.name == name(list));
+        // A path may be written in another way than last time.
+        let its = known.iter().filter(|known| match is_named {
+            true => known.name == name(list),
+            false => is_same(Path::new(&known.name), list),
+        });
         let before = tags.tags.len();
         for name in its.filter_map(|known| known.tag.clone()) {
             let is_given = tags.tags.iter().any(|tag| tag.name == name && tag.list == *list);

@@ -502,6 +502,6 @@ pub fn public_key(key: &VerifyingKey) -> String {
 /// Reads a public key.
 pub fn parse_public_key(text: &str) -> Result<VerifyingKey, &'static str> {
     let bytes = Base64UrlUnpadded::decode_vec(text).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
-    let key = bytes.and_then(|bytes| VerifyingKey::from_bytes(&bytes).ok());
-    key.ok_or("give the 43 characters that `feed keygen` printed")
+    let bytes = bytes.ok_or("give the 43 characters that `feed keygen` printed")?;
+    VerifyingKey::from_bytes(&bytes).map_err(|_| "this isn't a public key of Ed25519; is a character wrong?")
 }

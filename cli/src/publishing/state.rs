@@ -24,7 +24,8 @@ const VERSION: u32 = 3;
 
 /// The message if there is no state.
 pub const NO_STATE: &str = "there is no state of a feed here; is the path right? To begin a feed, or to go on with one \
-                            whose state was lost, say what its keys are: --profile raw, url or password";
+                            whose state was lost, say what its keys are: --profile raw, url or password; and repeat its \
+                            --tag, --allow and other options";
 
 /// What `state.json` says.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
@@ -307,13 +308,15 @@ impl StateFolder {
         struct Versioned {
             version: u32,
         }
-        let Versioned { version } = serde_json::from_slice(&text).with_context(name)?;
+        let damaged =
+            || format!("{}: the state is damaged; go on as after the loss of it: see docs/feeds.md", name());
+        let Versioned { version } = serde_json::from_slice(&text).with_context(damaged)?;
         ensure!(
             version == VERSION,
             "{}: this is of another version of the tool; begin a new state in another folder",
             name()
         );
-        let state: State = serde_json::from_slice(&text).with_context(name)?;
+        let state: State = serde_json::from_slice(&text).with_context(damaged)?;
         ensure!(state.has_plain_names(), "{}: it names files that no feed has", name());
         Ok(Some(state))
     }

@@ -2,7 +2,7 @@
 //! it signs. FEED-FORMAT.md, "What a publisher must do". What a client trusts is in js/feed/trust.ts; here is only the
 //! step of it that `feed verify` takes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Error, Result, bail, ensure};
 use ed25519_dalek::{SigningKey, VerifyingKey};
@@ -55,6 +55,11 @@ pub enum Live<P> {
 }
 
 impl KeyArgs {
+    /// The files of the secret keys.
+    pub fn secret_keys(&self) -> impl Iterator<Item = &Path> {
+        self.sign.iter().map(PathBuf::as_path)
+    }
+
     /// For publishing.
     pub fn read(&self) -> Result<Trust> {
         let signers = self.sign.iter().map(|path| key::read(path)).collect::<Result<Vec<_>>>()?;
@@ -153,7 +158,10 @@ impl Trust {
             (false, _) => bail!("nobody has signed it"),
             (true, true) => bail!("to go on with it, give the key that signed it: --sign or --without-key"),
             (true, false) => {
-                bail!("none of the given keys has signed it; if one of yours did, give it as --without-key")
+                bail!(
+                    "none of the given keys has signed it; if another one of yours has, give its public key with \
+                     --without-key"
+                )
             }
         }
     }

@@ -489,6 +489,10 @@ fn a_list_keeps_its_tag() {
             assert!(done(&folder, again).contains("unchanged"), "{again}");
         }
         assert_eq!(done(&folder, "check @feed a c"), "a\tt\nc\n");
+        // As cron may write the path: it is the file that counts.
+        let elsewhere = publish.replace("@list", "@feed/../list");
+        assert!(done(&folder, &elsewhere).contains("unchanged"));
+        assert_eq!(done(&folder, "check @feed a c"), "a\tt\nc\n");
         // Another list with this tag would silently take it away.
         let other = format!("{publish} --tag t={}", folder.path().join("other").display());
         refused(&folder, &other, "--tag t is given twice; join its lists");

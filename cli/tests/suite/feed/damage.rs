@@ -189,6 +189,8 @@ fn a_state_that_misses_something_is_refused() {
         fs::write(&path, serde_json::to_string(&state).unwrap()).unwrap();
         publish_refused(&folder, 1, "", &format!("missing field `{field}`"));
     }
+    fs::write(&path, &text[..text.len() / 2]).unwrap();
+    publish_refused(&folder, 1, "", "state.json: the state is damaged");
 }
 
 /// Its fields may have other meanings.

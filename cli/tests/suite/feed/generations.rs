@@ -305,6 +305,8 @@ fn keys_sign() {
         "names one key twice",
     );
     refused(&folder, "feed verify @public --public-key=abc", "43 characters");
+    let no_point = "feed verify @public --public-key=1QZOYtCk_pE54WNAl7bolIXcyAWgY24WWHloSkdzpJA";
+    refused(&folder, no_point, "this isn't a public key of Ed25519");
     // Forgetting to sign would lock out all clients.
     fs::remove_file(&path).unwrap();
     refused(&folder, "feed publish @public @list --state @state", "--unsigned");
@@ -337,6 +339,18 @@ fn what_does_not_go_together_is_refused() {
     write_list(&folder, 0..10);
     let begin = |more: &str| format!("feed publish @a @list --state @b {more}");
     refused(&folder, &begin("--profile raw").replace("@b", "@a/state"), "must not be in");
+    // Whoever can read the folder could sign what clients believe, or ask a keyed filter.
+    fs::create_dir_all(folder.path().join("a/keys")).unwrap();
+    fs::copy(folder.path().join("key"), folder.path().join("a/keys/key")).unwrap();
+    write(&folder, "a/secret", [7; 16]);
+    refused(&folder, &begin("--profile raw --sign @a/keys/key"), "a secret key must not be in the folder");
+    refused(
+        &folder,
+        &begin("--profile raw --sign @a/../a/keys/key"),
+        "a secret key must not be in the folder",
+    );
+    refused(&folder, &begin("--profile raw --secret-file @a/secret"), "the secret must not be in the folder");
+    fs::remove_dir_all(folder.path().join("a")).unwrap();
     refused(&folder, &begin("--profile raw --fpr 1e-9"), "--fpr must be");
     refused(&folder, &begin("--profile raw --fpr 1"), "--fpr must be");
     refused(&folder, &begin("--profile raw --lowercase"), "--profile password");

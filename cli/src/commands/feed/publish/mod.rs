@@ -5,7 +5,7 @@ mod sharded;
 mod whole;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, ensure};
@@ -77,13 +77,18 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     let now = args.created_at.map(created_at).transpose()?;
     // Read before the lock is taken: with a wrong clock, WASI ends the tool, and the lock would stay.
     let time = now.map_or_else(number::now, Ok)?;
+    let secret_of = secret.file().map(|file| ("the secret", file.to_owned()));
     let secret = secret.read()?;
+    let keys_of = keys.secret_keys().map(|key| ("a secret key", key.to_owned()));
+    let private: Vec<_> =
+        [("the state", state.clone())].into_iter().chain(keys_of).chain(secret_of).collect();
     if args.description.begins() {
         fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
         StateFolder::create(&state)?;
     }
-    if let (Ok(dir), Ok(state)) = (dir.canonicalize(), state.canonicalize()) {
-        ensure!(!state.starts_with(dir), "the state must not be in the folder that is served");
+    let served = place(&dir)?;
+    for (what, path) in private {
+        ensure!(!place(&path)?.starts_with(&served), "{what} must not be in the folder that is served");
     }
     let folder = StateFolder::open(&state)?;
     let path = state;
@@ -117,4 +122,9 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     } else {
         whole::publish(run, Publication::open(opened, streams)?, streams)
     }
+}
+
+/// Where a path leads. WASI can't follow links, and a path that isn't there leads nowhere: those are only made absolute.
+fn place(path: &Path) -> Result<PathBuf> {
+    path.canonicalize().or_else(|_| std::path::absolute(path)).with_context(|| path.display().to_string())
 }

@@ -139,8 +139,14 @@ impl Run {
     /// Fails for lists that are more likely a mistake than intended. Returns which lists have replaced which.
     fn check(&self, next: &Next, feed: &Feed) -> Result<Vec<String>> {
         self.require_keys(next.count())?;
-        self.guard.check(&next.change(feed)?)?;
         let is_given_up = |list: &List| list.tag.as_ref().is_some_and(|tag| self.without.gives_up(tag));
-        self.guard.check_lists(&feed.state.lists.members, &next.lists().members, is_given_up)
+        let (total, now) = (next.change(feed)?, &next.lists().members);
+        let of_lists = self.guard.check_lists(&feed.state.lists.members, now, is_given_up);
+        // Of several lists, people want to know which one it is.
+        if now.len() > 1 && of_lists.is_err() {
+            return of_lists;
+        }
+        self.guard.check(&total)?;
+        of_lists
     }
 }
