@@ -24,14 +24,14 @@ const problems = new Set(Object.values(versions)).size > 1 ? ["the versions diff
 function linesWith(word) {
   const others = [":!docs/releasing.md", ":!scripts/releasable.mjs", ":!pkg-tests"];
   try {
-    return execFileSync("git", ["grep", "-nI", word, "--", ".", ...others], { cwd: root, encoding: "utf8" });
+    return execFileSync("git", ["grep", "-nIE", word, "--", ".", ...others], { cwd: root, encoding: "utf8" });
   } catch (error) {
     if (error.status === 1) return ""; // none
     throw error;
   }
 }
 for (const [word, what] of Object.entries({
-  "OWNER[/.]": "the account that owns the repository isn't set",
+  "(OWNER|your-account)[/.]": "the account that owns the repository isn't set",
   "not on npm yet": "a page says that the package isn't released",
 })) {
   const lines = linesWith(word);

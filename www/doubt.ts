@@ -44,6 +44,9 @@ const doubts = {
   },
 } satisfies Record<string, Doubt>;
 
+/** An IP address, or a scheme without the slashes that browsers do without. */
+const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|https?:)/i;
+
 /** What was typed names a host as people write one: it has a scheme, a dot in the host, or an address in brackets. */
 function namesHost(text: string): boolean {
   if (/^\s*[a-z][a-z0-9+.-]*:[/\\]/i.test(text)) return true;
@@ -58,6 +61,8 @@ function namesHost(text: string): boolean {
 export function doubtOf(profile: Profile, key: string): Doubt | undefined {
   if (profile === "url") return namesHost(key) ? undefined : doubts.host;
   const text = key.trim();
-  if (isUrl(text)) return profile === "raw" ? doubts.spelling : doubts.passwords;
+  // Raw keys may be anything, so what could be an address is enough. Many passwords have a dot.
+  if (profile === "raw" && (isUrl(text) || namesHost(text))) return doubts.spelling;
+  if (profile === "password" && (isUrl(text) || ADDRESS.test(text))) return doubts.passwords;
   return profile === "password" && isHash(text) ? doubts.hash : undefined;
 }

@@ -16,13 +16,21 @@ test("a release needs an owner, one version, and a README that doesn't say other
   const names = ["README.md", "CHANGELOG.md", "Cargo.toml", "Cargo.lock", "cli/Cargo.toml", "package.json", "scripts"];
   for (const name of [...names, "docs", "examples/lists"])
     cpSync(join(root, name), join(copy, name), { recursive: true });
-  git("init", "-q");
-  git("add", "-A");
   const edit = (name, from, to) => {
     const text = readFileSync(join(copy, name), "utf8");
     assert.match(text, from, name);
     writeFileSync(join(copy, name), text.replace(from, to));
   };
+  // The copy begins as the repository was before its first release, whoever owns it by now.
+  const { repository: ours } = JSON.parse(readFileSync(join(copy, "package.json"), "utf8"));
+  const [, owner] = /github\.com\/(.*)\/bloom-wasm/.exec(ours.url);
+  for (const name of ["package.json", "Cargo.toml", "README.md", "examples/lists/feed.yml"])
+    edit(name, new RegExp(`\\b${owner}(?=/bloom-wasm|\\.github\\.io)`, "g"), "OWNER");
+  if (!readFileSync(join(copy, "README.md"), "utf8").includes("not on npm yet"))
+    edit("README.md", /^# bloom-wasm$/m, "# bloom-wasm\n\nbloom-wasm is not on npm yet.");
+  edit("CHANGELOG.md", /^## .*$/m, "## Unreleased");
+  git("init", "-q");
+  git("add", "-A");
   const check = (...tag) => {
     const { status, stderr } = spawnSync(process.execPath, ["scripts/releasable.mjs", ...tag], {
       cwd: copy,
@@ -44,14 +52,26 @@ test("a release needs an owner, one version, and a README that doesn't say other
 
   const [, command] = /^```sh\n([\s\S]*?)^```$/m.exec(readFileSync(join(root, "docs/releasing.md"), "utf8"));
   execFileSync("sh", ["-ec", command], { cwd: copy });
+  refuses(/the account that owns the repository isn't set/); // it is still the page's example
+  execFileSync(
+    "sh",
+    [
+      "-ec",
+      command
+        .replace("OWNER[/.]", "your-account[/.]")
+        .replace("OWNER(", "your-account(")
+        .replace("your-account\\1", "acme\\1"),
+    ],
+    { cwd: copy },
+  );
   assert.doesNotMatch(refuses(/isn't released:\nREADME\.md:/), /owns/);
   const { repository, homepage, bugs } = JSON.parse(readFileSync(join(copy, "package.json"), "utf8"));
   assert.deepEqual(
     [repository.url, homepage, bugs],
     [
-      "git+https://github.com/your-account/bloom-wasm.git",
-      "https://your-account.github.io/bloom-wasm/",
-      "https://github.com/your-account/bloom-wasm/issues",
+      "git+https://github.com/acme/bloom-wasm.git",
+      "https://acme.github.io/bloom-wasm/",
+      "https://github.com/acme/bloom-wasm/issues",
     ],
   );
 

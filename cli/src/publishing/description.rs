@@ -292,7 +292,8 @@ pub fn with_known_tags(
         });
         let before = tags.tags.len();
         for name in its.filter_map(|known| known.tag.clone()) {
-            let is_given = tags.tags.iter().any(|tag| tag.name == name && tag.list == *list);
+            let is_given = (tags.tags.iter())
+                .any(|tag| tag.name == name && (tag.list == *list || is_same(&tag.list, list)));
             if !is_given && !without.gives_up(&name) {
                 tags.tags.push(TagList { name, list: list.clone() });
             }

@@ -308,8 +308,12 @@ impl StateFolder {
         struct Versioned {
             version: u32,
         }
-        let damaged =
-            || format!("{}: the state is damaged; go on as after the loss of it: see docs/feeds.md", name());
+        let damaged = || {
+            format!(
+                "{}: the state is damaged: delete it, and go on as docs/feeds.md says after the loss of a state",
+                name()
+            )
+        };
         let Versioned { version } = serde_json::from_slice(&text).with_context(damaged)?;
         ensure!(
             version == VERSION,

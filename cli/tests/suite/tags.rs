@@ -493,6 +493,9 @@ fn a_list_keeps_its_tag() {
         let elsewhere = publish.replace("@list", "@feed/../list");
         assert!(done(&folder, &elsewhere).contains("unchanged"));
         assert_eq!(done(&folder, "check @feed a c"), "a\tt\nc\n");
+        // Twice, however it is written, is once.
+        let twice = publish.replace("@list", "@list @feed/../list");
+        assert!(done(&folder, &twice).contains("unchanged"));
         // Another list with this tag would silently take it away.
         let other = format!("{publish} --tag t={}", folder.path().join("other").display());
         refused(&folder, &other, "--tag t is given twice; join its lists");

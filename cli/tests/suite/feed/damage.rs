@@ -190,7 +190,7 @@ fn a_state_that_misses_something_is_refused() {
         publish_refused(&folder, 1, "", &format!("missing field `{field}`"));
     }
     fs::write(&path, &text[..text.len() / 2]).unwrap();
-    publish_refused(&folder, 1, "", "state.json: the state is damaged");
+    publish_refused(&folder, 1, "", "state.json: the state is damaged: delete it");
 }
 
 /// Its fields may have other meanings.

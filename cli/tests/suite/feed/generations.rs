@@ -350,6 +350,11 @@ fn what_does_not_go_together_is_refused() {
         "a secret key must not be in the folder",
     );
     refused(&folder, &begin("--profile raw --secret-file @a/secret"), "the secret must not be in the folder");
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("../key", folder.path().join("a/link")).unwrap();
+        refused(&folder, &begin("--profile raw --sign @a/link"), "a secret key must not be in the folder");
+    }
     fs::remove_dir_all(folder.path().join("a")).unwrap();
     refused(&folder, &begin("--profile raw --fpr 1e-9"), "--fpr must be");
     refused(&folder, &begin("--profile raw --fpr 1"), "--fpr must be");

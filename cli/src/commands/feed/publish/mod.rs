@@ -88,7 +88,11 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     }
     let served = place(&dir)?;
     for (what, path) in private {
-        ensure!(!place(&path)?.starts_with(&served), "{what} must not be in the folder that is served");
+        // A link in the folder is served like a file, and one elsewhere may lead there.
+        let name = path.parent().zip(path.file_name()).map(|(parent, name)| Ok(place(parent)?.join(name)));
+        let places = [Ok(place(&path)?)].into_iter().chain(name).collect::<Result<Vec<_>>>()?;
+        let is_served = places.iter().any(|place| place.starts_with(&served));
+        ensure!(!is_served, "{what} must not be in the folder that is served");
     }
     let folder = StateFolder::open(&state)?;
     let path = state;
@@ -124,7 +128,8 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     }
 }
 
-/// Where a path leads. WASI can't follow links, and a path that isn't there leads nowhere: those are only made absolute.
+/// Where a path leads. If it can't be followed, as one of what isn't there yet, it is only made absolute.
 fn place(path: &Path) -> Result<PathBuf> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     path.canonicalize().or_else(|_| std::path::absolute(path)).with_context(|| path.display().to_string())
 }
