@@ -1,6 +1,6 @@
 /**
  * What lines look like, whatever they are read as: for hints about a profile that doesn't fit. The tool does the same in
- * cli/src/lists/look.rs, with the public suffix list in place of the endings here.
+ * cli/src/lists/look.rs, which has the public suffix list instead of these endings.
  */
 
 /** The endings of countries, and the others that are in most lists of hosts. A list is judged by most of its lines. */

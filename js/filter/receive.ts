@@ -206,8 +206,9 @@ async function openResponse(promise: Response | Promise<Response>, asked?: strin
 /** A browser doesn't say why it fetched nothing: the host may be down, or not let pages of other origins read its files. */
 function corsHint(asked: string | undefined, cause: unknown): string {
   const { location } = globalThis;
-  const isOther = /^https?:/i.test(asked ?? "") && location && !asked?.startsWith(`${location.origin}/`);
-  return isOther && isA(cause, TypeError) ? " (does its host send Access-Control-Allow-Origin?)" : "";
+  if (asked === undefined || !location || !isA(cause, TypeError)) return "";
+  const isOther = /^https?:/i.test(asked) && !asked.startsWith(`${location.origin}/`);
+  return isOther ? " (does its host send Access-Control-Allow-Origin?)" : "";
 }
 
 async function openFile(url: string): Promise<Opened> {

@@ -23,7 +23,7 @@ pub struct KeyArgs {
     /// A secret key to sign the manifest with; can be repeated. A manifest that it signed before is trusted
     #[arg(long, value_name = "KEY")]
     sign: Vec<PathBuf>,
-    /// The public key of a secret key that signed the feed until now, and no longer does; can be repeated. A manifest
+    /// The public key of a key that used to sign the feed and no longer does; can be repeated. A manifest
     /// in the folder that it signed is trusted
     #[arg(long, value_name = "KEY", value_parser = manifest::parse_public_key, allow_hyphen_values = true)]
     without_key: Vec<VerifyingKey>,

@@ -544,7 +544,7 @@ fn ends(folder: &Path, script: &str) -> i32 {
     code.unwrap_or_else(|_| panic!("{script} hangs")).unwrap()
 }
 
-/// A pipe that nobody writes to is in place of a file.
+/// There is a pipe where a file should be, and nobody writes to it.
 #[test]
 fn a_pipe_in_the_place_of_a_file_holds_nothing_up() {
     with_list(|folder, _| {

@@ -119,7 +119,7 @@ fn forged(folder: &TempDir, manifest: &[u8], changes: &Value, key: Option<&str>)
     json!({ "payload": payload, "signatures": signatures }).to_string().into_bytes()
 }
 
-/// What somebody without a key can put in place of a manifest.
+/// What somebody without a key can put where the manifest should be.
 fn planted(folder: &TempDir, manifest: &[u8]) -> Vec<Vec<u8>> {
     let all = json!({
         "generation": HIGHEST, "feedId": "0".repeat(32), "name": "mine", "profile": "url", "fpr": 0.5, "seed": "8",

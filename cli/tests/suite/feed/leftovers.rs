@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{at, check, description, feed, files, names, publish, read, verify, write_list};
 use crate::in_process::{Hook, tool, tool_on, write};
 
-/// Something that can't be deleted: a folder in place of the file.
+/// Something that can't be deleted: a folder where the file should be.
 fn put_folder(path: &std::path::Path) {
     if path.exists() {
         fs::remove_file(path).unwrap();

@@ -25,7 +25,7 @@ fn each_shard_is_the_filter_of_the_keys_with_its_first_bits() {
             groups.entry(if bits == 0 { 0 } else { digest >> (64 - bits) }).or_default().push(digest);
         }
         for (i, (bytes, keys)) in shards(&folder.path().join(&dir)).into_iter().enumerate() {
-            let mut group = groups.remove(&(i as u64)).unwrap_or_default();
+            let mut group = groups.remove(&(i as u64)).expect("each shard has keys");
             assert_eq!(group.len(), keys as usize);
             let filter = RibbonFilter::from_digests(&mut group, 0.01, 7).unwrap();
             assert_eq!(Blob::new(Profile::Raw, Stack::from(filter)).encode().unwrap(), bytes);
