@@ -51,7 +51,7 @@ impl Omitted {
                 )
             }
             Profile::Raw | Profile::Url if self.min_length > 0 => {
-                bail!("--lowercase, --sha1 and --min-length need --profile password")
+                bail!("--min-length needs --profile password")
             }
             Profile::Password { sha1: true, .. } => {}
             _ if self.min_count > 0 => bail!("--min-count needs --sha1"),

@@ -1,5 +1,6 @@
 //! `--profile`: what the keys are.
 
+use anyhow::{Context, Result};
 use bloom_wasm::Profile;
 use clap::ValueEnum;
 
@@ -16,13 +17,33 @@ pub enum ProfileArg {
 }
 
 impl ProfileArg {
-    /// The profile; none if there are options that only passwords have.
-    pub fn with(self, lowercase: bool, sha1: bool) -> Option<Profile> {
-        match self {
+    /// The profile. Fails for options that only passwords have.
+    pub fn with(self, lowercase: bool, sha1: bool) -> Result<Profile> {
+        let profile = match self {
             ProfileArg::Password => Some(Profile::Password { lowercase, sha1 }),
             _ if lowercase || sha1 => None,
             ProfileArg::Raw => Some(Profile::Raw),
             ProfileArg::Url => Some(Profile::Url),
-        }
+        };
+        profile.context("--lowercase and --sha1 need --profile password")
+    }
+}
+
+/// How passwords become keys.
+#[derive(clap::Args)]
+pub struct PasswordArgs {
+    /// Ignore case, also when checking, with --profile password
+    #[arg(long)]
+    pub lowercase: bool,
+    /// Keys are SHA-1 hashes of passwords: lines of a list are HASH or HASH:COUNT, with HASH in hexadecimal. With
+    /// --profile password
+    #[arg(long, conflicts_with = "lowercase")]
+    pub sha1: bool,
+}
+
+impl PasswordArgs {
+    /// A profile with these options.
+    pub fn of(&self, profile: ProfileArg) -> Result<Profile> {
+        profile.with(self.lowercase, self.sha1)
     }
 }

@@ -76,8 +76,7 @@ pub fn run(args: ImportArgs, streams: &mut Streams) -> Result<Answer> {
     write::check(&args.output)?;
     write::check_inputs("a list", &args.members, &args.output)?;
     let name = || read::name(&args.file);
-    let profile = args.profile.with(args.lowercase, args.sha1);
-    let profile = profile.context("--lowercase and --sha1 need --profile password")?;
+    let profile = args.profile.with(args.lowercase, args.sha1)?;
     let options = options(&args.options, args.format, interop::reading_options(args.format)?)?;
     let bytes = read::any(&args.file, streams)?;
     let filter = interop::read(args.format, &options, &bytes).with_context(name)?;

@@ -11,11 +11,11 @@ use bloom_wasm::slots::{LOWEST, LOWEST_URL};
 use bloom_wasm::{Kind, Profile, Stack};
 
 use super::feed::include_fpr;
-use super::manifest::{self, FeedPayload, Head, ManifestPayload, ShardsPayload};
+use super::manifest::{self, FeedPayload, Head, Identity, ManifestPayload, ShardsPayload};
 use super::state::{NO_STATE, Settings, State, StateFolder};
 use super::trust::{self, Live, Trust};
 use crate::args::number::{parse_fpr, whole_milliseconds};
-use crate::args::profile::ProfileArg;
+use crate::args::profile::{PasswordArgs, ProfileArg};
 use crate::args::secret::new_hashing;
 use crate::args::tags::{TagArgs, TagList, WithoutArgs};
 use crate::files::read::name;
@@ -30,13 +30,8 @@ pub struct DescriptionArgs {
     /// What the keys are. Required to begin a feed, or to continue one whose state was lost
     #[arg(long, value_enum)]
     profile: Option<ProfileArg>,
-    /// Ignore case, also when checking, with --profile password
-    #[arg(long)]
-    lowercase: bool,
-    /// Keys are SHA-1 hashes of passwords: lines of a list are HASH or HASH:COUNT, with HASH in hexadecimal. With
-    /// --profile password
-    #[arg(long, conflicts_with = "lowercase")]
-    sha1: bool,
+    #[command(flatten)]
+    password: PasswordArgs,
     /// The false-positive rate: per check with --profile url, otherwise per key. Default 1e-3, or 1e-4 with --profile
     /// password. The base and all deltas share it
     #[arg(long, allow_negative_numbers = true, value_parser = parse_fpr)]
@@ -72,7 +67,7 @@ impl DescriptionArgs {
         match known {
             // Nothing was published, so nobody relies on what an earlier run said.
             Some(known) if known.generation == 0 && self.begins() => {
-                let mut state = self.begin(known.feed_id, secret)?;
+                let mut state = self.begin(known.identity.feed_id, secret)?;
                 state.unlisted = known.unlisted;
                 Ok(state)
             }
@@ -117,11 +112,12 @@ impl DescriptionArgs {
             Live::None => return Ok(None),
             Live::Untrusted(why) => return Err(why),
         };
-        let Head { feed_id, name, fpr, generation, .. } = live.head().clone();
-        let (profile, hashing) = (live.head().profile()?, live.head().hashing(secret)?);
-        let mut state = State::new(feed_id, name, profile, fpr, hashing, shards(&live));
+        let Head { identity, generation, .. } = live.head();
+        // Fails for another secret.
+        identity.hashing(secret)?;
+        let mut state = State::new(identity.clone(), shards(&live));
         self.require_same(&state)?;
-        state.generation = generation.max(trust::least_generation()?);
+        state.generation = trust::least_generation()?.max(*generation);
         state.manifest = text;
         state.is_recovered = true;
         Ok(Some(state))
@@ -146,16 +142,12 @@ impl DescriptionArgs {
             );
         }
         self.name.as_ref().map_or(Ok(()), |name| bloom_wasm::format::require_name(name)).context("--name")?;
-        Ok(State::new(feed_id, self.name.clone(), profile, fpr, hashing, self.shards))
+        Ok(State::new(Identity::new(feed_id, self.name.clone(), profile, fpr, &hashing), self.shards))
     }
 
     /// What the keys are, if that is said.
     fn profile(&self) -> Result<Option<Profile>> {
-        let Some(profile) = self.profile else { return Ok(None) };
-        profile
-            .with(self.lowercase, self.sha1)
-            .context("--lowercase and --sha1 need --profile password")
-            .map(Some)
+        self.profile.map(|profile| self.password.of(profile)).transpose()
     }
 
     /// Fails for options that contradict the state: clients rely on what they say.
@@ -163,22 +155,18 @@ impl DescriptionArgs {
         let has = |option: &str, is: String| {
             format!("--{option}: the feed has {is}; begin another feed to change that")
         };
-        let profile = state.profile()?;
+        let Identity { name, fpr, seed, .. } = &state.identity;
+        let profile = state.identity.profile()?;
         if let Some(given) = self.profile()? {
             ensure!(given == profile, "{}", has("profile", in_options(profile)));
         }
         let (lowercase, sha1) = profile.password();
-        ensure!(!self.lowercase || lowercase, "{}", has("lowercase", in_options(profile)));
-        ensure!(!self.sha1 || sha1, "{}", has("sha1", in_options(profile)));
-        ensure!(self.fpr.is_none_or(|fpr| fpr == state.fpr), "{}", has("fpr", state.fpr.to_string()));
-        let seed = state.seed();
-        ensure!(self.seed.is_none_or(|given| given.to_string() == seed), "{}", has("seed", seed.to_owned()));
-        let name = state.name.as_deref();
-        ensure!(
-            self.name.is_none() || self.name.as_deref() == name,
-            "{}",
-            has("name", name.map_or("none".to_owned(), |name| format!("\"{name}\"")))
-        );
+        ensure!(!self.password.lowercase || lowercase, "{}", has("lowercase", in_options(profile)));
+        ensure!(!self.password.sha1 || sha1, "{}", has("sha1", in_options(profile)));
+        ensure!(self.fpr.is_none_or(|given| given == *fpr), "{}", has("fpr", fpr.to_string()));
+        ensure!(self.seed.is_none_or(|given| given.to_string() == *seed), "{}", has("seed", seed.clone()));
+        let quoted = name.as_ref().map_or("none".to_owned(), |name| format!("\"{name}\""));
+        ensure!(self.name.is_none() || self.name == *name, "{}", has("name", quoted));
         let shards = state.shards.map_or("none".to_owned(), |shards| shards.to_string());
         ensure!(self.shards.is_none() || self.shards == state.shards, "{}", has("shards", shards));
         Ok(())

@@ -327,15 +327,15 @@ impl Next {
 
     fn base(&self, publisher: &Feed, reason: String) -> Result<NewFile> {
         let state = &publisher.state;
-        let (profile, hashing) = (state.profile()?, publisher.hashing()?);
-        let fpr = state.fpr * BASE_SHARE;
+        let (profile, hashing) = (state.identity.profile()?, publisher.hashing()?);
+        let fpr = state.identity.fpr * BASE_SHARE;
         let allowed = (!self.allowed.is_empty()).then_some(&self.allowed[..]);
         let stack = match &self.tagged {
             None => Stack::build(Kind::Ribbon.into(), &mut copied(&self.members)?, allowed, fpr, hashing)?,
             Some(tagged) => Stack::build_tagged(tagged, allowed, fpr, hashing)?,
         };
         let mut blob = Blob::new(profile, stack);
-        blob.describe(state.name.clone(), None)?;
+        blob.describe(state.identity.name.clone(), None)?;
         let bytes = blob.encode()?;
         let file = FeedFile { file: File::new(FileKind::Base, &bytes), changes: 0, removed: None };
         Ok(NewFile { keep: 0, file, bytes, replaced: Some(reason) })
@@ -347,13 +347,13 @@ impl Next {
         let parent = read_files(dir, files, secret.as_ref()).context(Unusable)?;
         let removed = self.all_removed(publisher, keep).context(Unusable)?;
         let mut child = parent.try_clone()?;
-        let fpr = include_fpr(state.fpr);
+        let fpr = include_fpr(state.identity.fpr);
         let (removed, allowed) = (&removed[..], &self.allowed[..]);
         match &self.tagged {
             None => child.filter_mut().update(Update { live: &self.members, removed, allowed, fpr })?,
             Some(live) => child.filter_mut().update_tagged(TaggedUpdate { live, removed, allowed, fpr })?,
         }
-        child.describe(state.name.clone(), None)?;
+        child.describe(state.identity.name.clone(), None)?;
         Ok(Delta::between(&parent, &child)?.encode()?)
     }
 

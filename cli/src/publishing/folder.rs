@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use ed25519_dalek::VerifyingKey;
 use serde::Serialize;
 
-use super::manifest::{self, FeedPayload, Head, Manifest, ManifestPayload, ShardsPayload, hex};
+use super::manifest::{self, FeedPayload, Head, Identity, Manifest, ManifestPayload, ShardsPayload, hex};
 use super::published::{read_entries, read_file, read_files};
 use super::shards::{count, size_in_words};
 use super::trust::is_over;
@@ -85,9 +85,10 @@ impl Folder {
     pub fn open(dir: &Path, secret: Option<Secret>, keys: &[VerifyingKey]) -> Result<Self> {
         if let Some((payload, is_signed)) = trusted::<FeedPayload>(dir, keys)? {
             let name = || dir.join(FeedPayload::FILE).display().to_string();
-            let hashing = payload.head.hashing(secret.as_ref()).with_context(name)?;
+            let hashing = payload.head.identity.hashing(secret.as_ref()).with_context(name)?;
             let blob = read_files(dir, payload.files.iter(), secret.as_ref())?;
-            let fits = blob.profile() == payload.head.profile()? && *blob.filter().hashing() == hashing;
+            let fits =
+                blob.profile() == payload.head.identity.profile()? && *blob.filter().hashing() == hashing;
             ensure!(fits, "{}: its files have another profile, seed or secret", name());
             return Ok(Folder { is_signed, contents: Contents::Whole(Box::new(blob), payload) });
         }
@@ -139,7 +140,7 @@ impl Folder {
             Contents::Whole(blob, payload) => Description::Whole {
                 payload: payload.clone(),
                 expired,
-                keyed: payload.head.check.is_some(),
+                keyed: payload.head.identity.is_keyed(),
                 byte_length: payload.files.iter().map(|file| file.bytes).sum(),
                 rates: Rates::of(blob.filter(), blob.profile()),
                 layers: blob.filter().layers().len(),
@@ -147,16 +148,16 @@ impl Folder {
             Contents::Sharded(sharded) => Description::Sharded {
                 payload: sharded.shards.clone(),
                 expired,
-                keyed: sharded.shards.head.check.is_some(),
+                keyed: sharded.shards.head.identity.is_keyed(),
             },
         })
     }
 
     /// The same for people.
     pub fn rows(&self) -> Result<Vec<Row>> {
-        let Head { feed_id, name, generation, created_at, expires, count, fpr, seed, check, .. } =
-            self.head();
-        let profile = self.head().profile()?;
+        let Head { identity, generation, created_at, expires, count, .. } = self.head();
+        let Identity { feed_id, name, fpr, seed, .. } = identity;
+        let profile = identity.profile()?;
         let (lowercase, sha1) = profile.password();
         let and = |is, what| if is { what } else { "" };
         let expired = and(self.is_expired()?, ", so it has expired");
@@ -201,7 +202,7 @@ impl Folder {
                 ]);
             }
         }
-        rows.extend([("seed", seed.clone()), ("keyed", keyed_in_words(check.is_some()))]);
+        rows.extend([("seed", seed.clone()), ("keyed", keyed_in_words(identity.is_keyed()))]);
         Ok(rows)
     }
 }
@@ -299,7 +300,7 @@ impl Sharded {
         let summary = split(members, tags, &sharding, omitted, &mut spill, streams)?;
         let names = tags.names(std::iter::empty())?;
         let (mut false_negatives, mut wrong_tags) = (0, 0);
-        let fpr = self.shards.head.fpr;
+        let fpr = self.shards.head.identity.fpr;
         let probes = probes.unwrap_or(((100.0 / fpr).min(1e9) as u64).max(1_000_000));
         let shards = sharding.shards();
         let (mut asked, mut rates, mut measured) = (0, Vec::new(), Vec::new());

@@ -71,28 +71,36 @@ struct Header {
     typ: String,
 }
 
+/// What a feed is, from its first generation to its last.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Identity {
+    pub feed_id: String,
+    #[serde(default, deserialize_with = "text", skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    profile: String,
+    /// How passwords are compared, with the profile `password`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    lowercase: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    sha1: bool,
+    pub fpr: f64,
+    pub seed: String,
+    /// The check value of the secret, in 16 hexadecimal digits, if the filter is keyed.
+    #[serde(default, deserialize_with = "text", skip_serializing_if = "Option::is_none")]
+    check: Option<String>,
+}
+
 /// What both kinds of payloads begin with. Times are in milliseconds since 1970.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Head {
     pub version: u32,
-    pub feed_id: String,
-    #[serde(default, deserialize_with = "text", skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
+    #[serde(flatten)]
+    pub identity: Identity,
     pub generation: u64,
     pub created_at: u64,
     pub expires: u64,
-    pub profile: String,
-    /// How passwords are compared, with the profile `password`.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub lowercase: bool,
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub sha1: bool,
-    pub fpr: f64,
-    pub seed: String,
-    /// The check value of the secret, in 16 hexadecimal digits, if the filter is keyed.
-    #[serde(default, deserialize_with = "text", skip_serializing_if = "Option::is_none")]
-    pub check: Option<String>,
     pub count: u64,
 }
 
@@ -211,37 +219,22 @@ pub fn unhex(text: &str) -> Option<[u8; 32]> {
     base16ct::lower::decode_vec(text).ok()?.try_into().ok()
 }
 
-/// The hashing that a seed and a check value stand for. It must be that of the secret.
-pub fn hashing(
-    profile: Profile,
-    seed: &str,
-    check: Option<&str>,
-    secret: Option<&Secret>,
-) -> Result<Hashing> {
-    let check = check.map(|check| u64::from_str_radix(check, 16)).transpose().context("a bad check value")?;
-    let hashing = Access::Secret(secret).hashing(seed.parse().context("a bad seed")?, check)?;
-    Ok(hashing.for_filter(profile, Kind::Ribbon))
-}
-
-/// A check value as manifests have it.
-pub fn check_of(hashing: &Hashing) -> Option<String> {
-    hashing.check().map(|check| format!("{check:016x}"))
-}
-
 /// Fails for a time that a JavaScript `Date` can't hold.
 pub fn check_expiry(time: u64) -> Result<()> {
     ensure!(time <= MAX_TIME, "the time is too late");
     Ok(())
 }
 
-impl Head {
+impl Identity {
+    pub fn new(feed_id: String, name: Option<String>, profile: Profile, fpr: f64, hashing: &Hashing) -> Self {
+        let (lowercase, sha1) = profile.password();
+        let check = hashing.check().map(|check| format!("{check:016x}"));
+        let (profile, seed) = (profile.name().to_owned(), hashing.seed().to_string());
+        Identity { feed_id, name, profile, lowercase, sha1, fpr, seed, check }
+    }
+
     fn check(&self) -> Result<()> {
-        ensure!(self.version <= VERSION, "a later version of this tool is needed");
-        let numbers = [self.generation, self.count];
-        ensure!(self.version == VERSION && is_hex(&self.feed_id, 32), "a bad feedId or version");
-        ensure!(numbers.into_iter().all(|number| number <= MAX_NUMBER), "a number is too large");
-        check_expiry(self.created_at.max(self.expires))?;
-        ensure!(self.generation > 0, "generation is 0");
+        ensure!(is_hex(&self.feed_id, 32), "a bad feedId");
         ensure!(self.name.as_ref().is_none_or(|name| name.len() <= 255), "the name is too long");
         self.profile()?;
         ensure!(!(self.lowercase && self.sha1), "lowercase and sha1 exclude each other");
@@ -251,35 +244,35 @@ impl Head {
         Ok(())
     }
 
-    /// The head of a first generation, without its times and its number of keys.
-    pub fn new(feed_id: String, name: Option<String>, profile: Profile, fpr: f64, hashing: &Hashing) -> Self {
-        let (lowercase, sha1) = profile.password();
-        Head {
-            version: VERSION,
-            feed_id,
-            name,
-            generation: 1,
-            created_at: 0,
-            expires: 0,
-            profile: profile.name().to_owned(),
-            lowercase,
-            sha1,
-            fpr,
-            seed: hashing.seed().to_string(),
-            check: check_of(hashing),
-            count: 0,
-        }
-    }
-
     /// What the keys are.
     pub fn profile(&self) -> Result<Profile> {
         let profile = Profile::from_name(&self.profile, self.lowercase, self.sha1);
         profile.context("an unknown profile, or lowercase or sha1 without the profile password")
     }
 
-    /// How keys become digests. `secret` is there if the filter is keyed.
+    pub fn is_keyed(&self) -> bool {
+        self.check.is_some()
+    }
+
+    /// How keys become digests. `secret` is there if the filter is keyed, and must be that of the feed.
     pub fn hashing(&self, secret: Option<&Secret>) -> Result<Hashing> {
-        hashing(self.profile()?, &self.seed, self.check.as_deref(), secret)
+        let check = self.check.as_deref().map(|check| u64::from_str_radix(check, 16));
+        let (seed, check) =
+            (self.seed.parse().context("a bad seed")?, check.transpose().context("a bad check")?);
+        let hashing = Access::Secret(secret).hashing(seed, check)?;
+        Ok(hashing.for_filter(self.profile()?, Kind::Ribbon))
+    }
+}
+
+impl Head {
+    fn check(&self) -> Result<()> {
+        ensure!(self.version <= VERSION, "a later version of this tool is needed");
+        ensure!(self.version == VERSION, "a bad version");
+        let numbers = [self.generation, self.count];
+        ensure!(numbers.into_iter().all(|number| number <= MAX_NUMBER), "a number is too large");
+        check_expiry(self.created_at.max(self.expires))?;
+        ensure!(self.generation > 0, "generation is 0");
+        self.identity.check()
     }
 
     /// Whether more than half of its lifetime is left.
@@ -336,7 +329,7 @@ impl ShardsPayload {
 
     /// How keys are assigned to shards. `secret` is there if the filter is keyed.
     pub fn sharding(&self, secret: Option<&Secret>) -> Result<Sharding> {
-        Ok(Sharding::new(self.head.profile()?, self.head.hashing(secret)?, self.shards)?)
+        Ok(Sharding::new(self.head.identity.profile()?, self.head.identity.hashing(secret)?, self.shards)?)
     }
 }
 
@@ -354,7 +347,7 @@ impl ManifestPayload for ShardsPayload {
 
     fn check(&self) -> Result<()> {
         self.head.check()?;
-        let pages = Sharding::new(self.head.profile()?, 0, self.shards)?.pages();
+        let pages = Sharding::new(self.head.identity.profile()?, 0, self.shards)?.pages();
         ensure!(self.pages.len() == pages, "{} shards have {pages} pages of {PAGE}", self.shards);
         ensure!(self.pages.iter().all(|page| is_hex(page, 64)), "a page has a bad sha256");
         ensure!(self.bytes <= MAX_NUMBER, "a number is too large");

@@ -25,7 +25,7 @@ pub fn file_of_shard(shard: u32) -> String {
 
 /// The entries of all parts, which must be those of a generation of this feed.
 pub fn read(dir: &Path, feed: &ShardedFeed) -> Result<Vec<Entry>> {
-    let (sharding, fpr) = (feed.sharding()?, feed.state.fpr);
+    let (sharding, fpr) = (feed.sharding()?, feed.state.identity.fpr);
     let mut others = (sharding.shards()..MAX_SHARDS).map(|shard| dir.join(file_of_shard(shard)));
     if let Some(other) = others.find(|path| path.exists()) {
         bail!("{}: the feed has {} shards", other.display(), sharding.shards());
@@ -63,7 +63,7 @@ pub fn copy(dir: &Path, writer: &mut Writer) -> Result<()> {
 
 /// What the state remembers of the parts that a writer has read.
 pub fn remember(dir: &Path, writer: &Writer) -> Result<Parts> {
-    let feed = writer.feed();
+    let feed = &writer.feed;
     let hashes: Vec<_> = writer.entries.iter().map(|entry| start(&entry.sha256)).collect();
     let hashes = feed.folder.write(format!("parts-{}", feed.state.generation), &hashes)?;
     Ok(Parts { dir: dir.to_owned(), hashes, published: false })

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 
-use super::manifest::{self, FeedPayload, Head, Manifest, ManifestPayload, ShardsPayload, hex};
+use super::manifest::{self, FeedPayload, Head, Manifest, ManifestPayload, ShardsPayload, VERSION, hex};
 use super::published::read_entries;
 use super::state::{State, StateFolder, Unlisted};
 use super::trust::{self, Live, Trust, require_signable};
@@ -74,7 +74,7 @@ impl<P: ManifestPayload> Publication<P> {
     pub fn open(opened: Opened, streams: &mut Streams) -> Result<Self> {
         let Opened { dir, folder, state, secret, trust, now: given, grace, unsigned } = opened;
         // Fails for another secret than that of the feed.
-        state.hashing(secret.as_ref()).with_context(|| dir.display().to_string())?;
+        state.identity.hashing(secret.as_ref()).with_context(|| dir.display().to_string())?;
         for other in [FeedPayload::FILE, ShardsPayload::FILE].into_iter().filter(|file| *file != P::FILE) {
             let other = dir.join(other);
             let is_there = other.try_exists().with_context(|| other.display().to_string());
@@ -129,7 +129,7 @@ impl<P: ManifestPayload> Publication<P> {
 
     /// How keys become digests.
     pub fn hashing(&self) -> Result<Hashing> {
-        self.state.hashing(self.secret.as_ref())
+        self.state.identity.hashing(self.secret.as_ref())
     }
 
     /// What the manifest in place says.
@@ -225,9 +225,15 @@ impl<P: ManifestPayload> Publication<P> {
     pub fn next_head(&self, count: u64, expires_in: u64) -> Result<Head> {
         let live = self.live().map_or(0, |live| live.head().generation);
         let generation = trust::next(self.state.generation.max(live))?;
-        let expires = self.now.saturating_add(expires_in);
-        let head = self.state.head(&self.hashing()?)?;
-        Ok(Head { generation, created_at: self.now, expires, count, ..head })
+        let (created_at, expires) = (self.now, self.now.saturating_add(expires_in));
+        Ok(Head {
+            version: VERSION,
+            identity: self.state.identity.clone(),
+            generation,
+            created_at,
+            expires,
+            count,
+        })
     }
 
     /// The manifest that says this, signed.

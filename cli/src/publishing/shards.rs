@@ -85,7 +85,7 @@ impl ShardedFeed {
     /// How keys are assigned to shards.
     pub fn sharding(&self) -> Result<Sharding> {
         let shards = self.state.shards.context("the state is of a feed without shards")?;
-        Ok(Sharding::new(self.state.profile()?, self.hashing()?, shards)?)
+        Ok(Sharding::new(self.state.identity.profile()?, self.hashing()?, shards)?)
     }
 
     /// Signs the list of the last generation anew if that is about to expire, since the next list was refused.
@@ -121,7 +121,7 @@ impl ShardedFeed {
     }
 
     /// The tags of the next generation. The names that are there keep their numbers.
-    fn next_tags(&self, tags: &TagArgs, without: &WithoutArgs) -> Result<Vec<Tag>> {
+    pub fn next_tags(&self, tags: &TagArgs, without: &WithoutArgs) -> Result<Vec<Tag>> {
         let last = self.last()?;
         let known = || last.iter().flat_map(ShardsPayload::tag_names);
         // A tag without a key may be one that was dropped; it keeps its number.
@@ -139,12 +139,12 @@ impl ShardedFeed {
 
 /// Writes the folder of a feed with shards: shards, then pages, then the state and the manifest.
 pub struct Writer {
-    feed: ShardedFeed,
+    pub feed: ShardedFeed,
     /// The hashes of the shards of the generation in place.
     there: HashSet<[u8; 32]>,
     pub entries: Vec<Entry>,
     /// The tags by their numbers; none in a filter without tags.
-    tags: Vec<Tag>,
+    pub tags: Vec<Tag>,
     /// The files that this run has written which the generation before didn't have.
     added: Vec<PathBuf>,
     /// How many files this run has written, also those that were damaged, and their bytes.
@@ -165,12 +165,6 @@ impl Writer {
         Writer { feed, there, entries, tags, added, written: 0, written_bytes: 0 }
     }
 
-    /// Gives the next generation tags.
-    pub fn set_tags(&mut self, tags: &TagArgs, without: &WithoutArgs) -> Result<()> {
-        self.tags = self.feed.next_tags(tags, without)?;
-        Ok(())
-    }
-
     /// Saves the state of a new feed, so that a killed run doesn't leave files without one.
     pub fn begin(&mut self, settings: &Settings) -> Result<()> {
         if !self.feed.is_first() {
@@ -178,14 +172,6 @@ impl Writer {
         }
         self.feed.state.settings = settings.clone();
         self.feed.folder.save(&self.feed.state)
-    }
-
-    pub fn feed_mut(&mut self) -> &mut ShardedFeed {
-        &mut self.feed
-    }
-
-    pub fn feed(&self) -> &ShardedFeed {
-        &self.feed
     }
 
     /// The names of the tags, by their numbers.
@@ -255,11 +241,6 @@ impl Writer {
             cleaner.delete(path, streams);
         });
         Ok(())
-    }
-
-    /// As [`ShardedFeed::renew`].
-    pub fn renew(&mut self, expires_in: u64, streams: &mut Streams) -> Result<Renewal> {
-        self.feed.renew(expires_in, streams)
     }
 
     /// Writes the pages, the state and the manifest, unless nothing has changed. `parts` are those that the generation

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::manifest::{self, File, Head, Manifest, ManifestPayload};
+use super::manifest::{self, File, Identity, Manifest, ManifestPayload};
 use crate::args::omitted::Omitted;
 use crate::files::lock::Lock;
 use crate::files::read::{self, name};
@@ -16,8 +16,7 @@ use crate::files::write::{self, Cleaner};
 use crate::lists::keys::List;
 use crate::lists::spill;
 use crate::streams::Streams;
-use bloom_wasm::hash::{Hashing, Secret};
-use bloom_wasm::{Profile, hash};
+use bloom_wasm::hash;
 
 /// Version 2 had neither shards nor settings.
 const VERSION: u32 = 3;
@@ -32,16 +31,8 @@ pub const NO_STATE: &str = "there is no state of a feed here; is the path right?
 #[serde(rename_all = "camelCase")]
 pub struct State {
     version: u32,
-    pub feed_id: String,
-    pub name: Option<String>,
-    profile: String,
-    lowercase: bool,
-    sha1: bool,
-    pub fpr: f64,
-    seed: String,
-    /// The check value of the secret, in 16 hexadecimal digits, if the feed is keyed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    check: Option<String>,
+    #[serde(flatten)]
+    pub identity: Identity,
     /// How many shards it has; none if it is one filter.
     #[serde(deserialize_with = "Option::deserialize")]
     pub shards: Option<u32>,
@@ -167,25 +158,10 @@ pub struct DigestFile {
 
 impl State {
     /// The state of a feed before its first generation.
-    pub fn new(
-        feed_id: String,
-        name: Option<String>,
-        profile: Profile,
-        fpr: f64,
-        hashing: Hashing,
-        shards: Option<u32>,
-    ) -> Self {
-        let (lowercase, sha1) = profile.password();
+    pub fn new(identity: Identity, shards: Option<u32>) -> Self {
         State {
             version: VERSION,
-            feed_id,
-            name,
-            profile: profile.name().to_owned(),
-            lowercase,
-            sha1,
-            fpr,
-            seed: hashing.seed().to_string(),
-            check: manifest::check_of(&hashing),
+            identity,
             shards,
             settings: Settings::default(),
             generation: 0,
@@ -200,20 +176,6 @@ impl State {
         }
     }
 
-    pub fn seed(&self) -> &str {
-        &self.seed
-    }
-
-    pub fn profile(&self) -> Result<Profile> {
-        Profile::from_name(&self.profile, self.lowercase, self.sha1)
-            .context("the state has an unknown profile")
-    }
-
-    /// How keys become digests. `secret` is there if the feed is keyed.
-    pub fn hashing(&self, secret: Option<&Secret>) -> Result<Hashing> {
-        manifest::hashing(self.profile()?, &self.seed, self.check.as_deref(), secret)
-    }
-
     /// The manifest that was published last, if it is known.
     pub fn last<P: ManifestPayload>(&self) -> Result<Option<Manifest<P>>> {
         let text = Some(&self.manifest).filter(|text| !text.is_empty());
@@ -224,11 +186,6 @@ impl State {
     /// What it says.
     pub fn payload<P: ManifestPayload>(&self) -> Result<Option<P>> {
         self.last()?.map(|manifest| manifest.payload()).transpose().context("the manifest in the state")
-    }
-
-    /// The head of the next manifest, apart from its times and its keys.
-    pub fn head(&self, hashing: &Hashing) -> Result<Head> {
-        Ok(Head::new(self.feed_id.clone(), self.name.clone(), self.profile()?, self.fpr, hashing))
     }
 
     /// Whether all files that it names are in the two folders, since they are going to be deleted.

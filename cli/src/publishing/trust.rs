@@ -120,8 +120,8 @@ impl Trust {
         };
         ensure!(!self.unsigned || !manifest.is_signed(), SIGNED);
         let payload = manifest.payload()?;
-        let Head { feed_id, generation, .. } = payload.head();
-        let another = state.is_some_and(|state| state.feed_id != *feed_id);
+        let Head { identity, generation, .. } = payload.head();
+        let another = state.is_some_and(|state| state.identity.feed_id != identity.feed_id);
         ensure!(!another, "this is another feed, not the state's");
         next(*generation)?;
         if let Some(state) = state {
@@ -199,11 +199,13 @@ mod tests {
     use bloom_wasm::Profile;
     use bloom_wasm::hash::Hashing;
 
+    use super::super::manifest::Identity;
     use super::*;
 
     #[test]
     fn no_generation_above_2_to_the_40_is_signed() {
-        let head = Head::new("0".repeat(32), None, Profile::Raw, 0.1, &Hashing::from(0));
+        let identity = Identity::new("0".repeat(32), None, Profile::Raw, 0.1, &Hashing::from(0));
+        let head = Head { version: 1, identity, generation: 1, created_at: 0, expires: 0, count: 0 };
         for (generation, may) in [(1, true), (1 << 40, true), ((1 << 40) + 1, false)] {
             assert_eq!(require_signable(&Head { generation, ..head.clone() }).is_ok(), may, "{generation}");
         }

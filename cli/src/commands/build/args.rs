@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use bloom_wasm::Profile;
 use clap::builder::ArgPredicate;
 
@@ -11,7 +11,7 @@ use crate::args::foreign::{Choice, parse_choice};
 use crate::args::kind::{AnyKind, parse_kind};
 use crate::args::number::parse_fpr;
 use crate::args::omitted::Omitted;
-use crate::args::profile::ProfileArg;
+use crate::args::profile::{PasswordArgs, ProfileArg};
 use crate::args::secret::SecretArgs;
 use crate::args::tags::TagArgs;
 use crate::lists::keys::Summary;
@@ -58,13 +58,8 @@ pub struct BuildArgs {
     /// What the keys are. Default raw
     #[arg(long, value_enum)]
     profile: Option<ProfileArg>,
-    /// Ignore case, also when checking, with --profile password
-    #[arg(long)]
-    lowercase: bool,
-    /// Keys are SHA-1 hashes of passwords: lines of a list are HASH or HASH:COUNT, with HASH in hexadecimal. With
-    /// --profile password
-    #[arg(long, conflicts_with = "lowercase")]
-    sha1: bool,
+    #[command(flatten)]
+    password: PasswordArgs,
     #[command(flatten)]
     pub omitted: Omitted,
     /// A list of keys that must never be false positives; can be repeated. A URL counts as all of its keys
@@ -121,8 +116,7 @@ impl BuildArgs {
 
     /// What the keys are.
     pub fn profile(&self) -> Result<Profile> {
-        let profile = self.profile.unwrap_or(ProfileArg::Raw).with(self.lowercase, self.sha1);
-        let profile = profile.context("--lowercase, --sha1 and --min-length need --profile password")?;
+        let profile = self.password.of(self.profile.unwrap_or(ProfileArg::Raw))?;
         self.omitted.check(profile)?;
         Ok(profile)
     }

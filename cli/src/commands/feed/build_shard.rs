@@ -8,7 +8,7 @@ use bloom_wasm::Profile;
 use bloom_wasm::shards::Sharding;
 
 use crate::args::number::parse_fpr;
-use crate::args::profile::ProfileArg;
+use crate::args::profile::{PasswordArgs, ProfileArg};
 use crate::args::secret::{SecretArgs, new_hashing};
 use crate::files::write;
 use crate::lists::spill;
@@ -21,8 +21,8 @@ use crate::text::counted;
 ///
 /// The high half of a digest is the MurmurHash3_x86_32 of the key under the high half of the seed, and the low half is
 /// its XXH32 under the low half. With a secret, a digest is the SipHash of the key. FORMAT.md describes both in section
-/// 3. The first bits of each digest must be those of the shard. `feed publish` takes the folder of all shards instead
-/// of lists.
+/// 3. With --sha1, a key is the 20 bytes of a hash. The first bits of each digest must be those of the shard. `feed
+/// publish` takes the folder of all shards instead of lists.
 #[derive(clap::Args)]
 pub struct ShardArgs {
     /// The number of shards, a power of two up to 65536
@@ -42,20 +42,15 @@ pub struct ShardArgs {
     /// What the keys are: raw or password
     #[arg(long, value_enum, default_value = "raw")]
     profile: ProfileArg,
-    /// Case is ignored, with --profile password
-    #[arg(long)]
-    lowercase: bool,
-    /// The keys are SHA-1 hashes of passwords, 20 bytes each, with --profile password
-    #[arg(long, conflicts_with = "lowercase")]
-    sha1: bool,
+    #[command(flatten)]
+    password: PasswordArgs,
     /// The folder for the file of this shard
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 }
 
 pub fn run(args: ShardArgs, streams: &mut Streams) -> Result<Answer> {
-    let profile = args.profile.with(args.lowercase, args.sha1);
-    let profile = profile.context("--lowercase and --sha1 need --profile password")?;
+    let profile = args.password.of(args.profile)?;
     ensure!(profile != Profile::Url, "the digest of a URL doesn't tell its shard; use `feed publish`");
     let secret = args.secret.read()?;
     ensure!(secret.is_none() || args.seed.is_some(), "--secret-file needs --seed, the same for all shards");

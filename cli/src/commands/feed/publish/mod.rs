@@ -99,7 +99,7 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     let state = args.description.state(&folder, &dir, &path, &trust, secret.as_ref())?;
     // Wrong options are reported later: they are no reason to let the old list expire.
     let same = args.description.require_same(&state).with_context(|| path.display().to_string());
-    let profile = state.profile()?;
+    let profile = state.identity.profile()?;
     let (settings, objection) = match same.and_then(|()| args.settings.after(&state.settings, profile, time))
     {
         Ok(settings) => (settings, None),

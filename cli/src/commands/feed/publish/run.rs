@@ -105,7 +105,7 @@ impl Run {
             );
         }
         let report = Report {
-            feed_id: live.feed_id.clone(),
+            feed_id: live.identity.feed_id.clone(),
             generation: live.generation,
             published,
             count: live.count,

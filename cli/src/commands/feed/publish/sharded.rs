@@ -36,19 +36,19 @@ pub fn publish(mut run: Run, mut feed: ShardedFeed, streams: &mut Streams) -> Re
             if let Err(why) = writer.take_back(streams) {
                 streams.warn(&format!("what this run wrote may not have been deleted: {}", in_words(&why)));
             }
-            let renewal = writer.renew(run.settings.expires_in, streams);
-            return Err(stayed(why, renewal, writer.feed().state.generation));
+            let renewal = writer.feed.renew(run.settings.expires_in, streams);
+            return Err(stayed(why, renewal, writer.feed.state.generation));
         }
     };
     if is_first {
-        writer.feed().print_hint(streams);
+        writer.feed.print_hint(streams);
     }
-    let live = writer.feed().live().context("the manifest is gone")?;
+    let live = writer.feed.live().context("the manifest is gone")?;
     let (shards, tags) = (live.shards, live.tags_in_words());
     let size = (u64::from(shards) + live.pages.len() as u64, live.bytes);
     let (written, written_bytes) = (writer.written, writer.written_bytes);
     let made = Made::Sharded { shards, written, written_bytes, tags };
-    run.report(writer.feed(), (made, published), size, rows, streams)
+    run.report(&writer.feed, (made, published), size, rows, streams)
 }
 
 impl Run {
@@ -57,17 +57,17 @@ impl Run {
             !self.tags.any() && self.settings.allow.is_empty(),
             "a folder of parts can't be combined with tags or an allowlist"
         );
-        writer.set_tags(&self.tags, &self.without)?;
+        writer.tags = writer.feed.next_tags(&self.tags, &self.without)?;
         // WASI can't resolve canonical paths.
         let dir = std::path::absolute(dir).with_context(|| dir.display().to_string())?;
-        writer.entries = parts::read(&dir, writer.feed())?;
+        writer.entries = parts::read(&dir, &writer.feed)?;
         self.require_keys(writer.count())?;
         writer.check(&self.guard, writer.count())?;
         writer.begin(&self.settings)?;
         parts::copy(&dir, writer)?;
         let parts = parts::remember(&dir, writer)?;
         let published = writer.publish(Lists::default(), Some(parts), &self.settings, streams)?;
-        let feed = writer.feed_mut();
+        let feed = &mut writer.feed;
         if let Err(why) = parts::clear(feed) {
             streams.warn(&format!(
                 "generation {} is in place; the next run deletes the parts that it was made of: {}",
@@ -79,9 +79,9 @@ impl Run {
     }
 
     fn of_lists(&self, writer: &mut Writer, streams: &mut Streams) -> Result<(bool, Vec<Row>)> {
-        writer.set_tags(&self.tags, &self.without)?;
-        let feed = writer.feed();
-        let (sharding, fpr, before) = (feed.sharding()?, feed.state.fpr, feed.state.lists.clone());
+        writer.tags = writer.feed.next_tags(&self.tags, &self.without)?;
+        let feed = &writer.feed;
+        let (sharding, fpr, before) = (feed.sharding()?, feed.state.identity.fpr, feed.state.lists.clone());
         let (is_first, folder) = (feed.is_first(), feed.folder.path().to_owned());
         let sources = Sources {
             lists: &self.lists,

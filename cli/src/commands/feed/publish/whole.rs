@@ -90,7 +90,7 @@ impl Run {
     }
 
     fn read(&mut self, feed: &Feed, streams: &mut Streams) -> Result<Read> {
-        let (profile, hashing) = (feed.state.profile()?, feed.hashing()?);
+        let (profile, hashing) = (feed.state.identity.profile()?, feed.hashing()?);
         self.without.check(feed.tags(streams).iter().map(String::as_str), &self.tags)?;
         let omitted = self.settings.omitted();
         let (mut members, summary) = members(&self.lists, profile, hashing, &omitted, streams)?;
