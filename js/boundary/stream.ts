@@ -26,6 +26,11 @@ export async function quietly(end: () => unknown): Promise<void> {
   } catch {}
 }
 
+/** Marks a promise as handled: its rejection is reported to whoever awaits it, but another error may come first. */
+export function handled(promise: unknown): void {
+  if (isA(promise, Promise)) void quietly(() => promise);
+}
+
 /** Makes a web stream of a Node stream. */
 export function toWeb(stream: AsyncIterable<Uint8Array> & { destroy?(): void }): ReadableStream<Uint8Array> {
   const chunks = stream[Symbol.asyncIterator]();
@@ -55,26 +60,30 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal 
 }
 
 /**
- * Runs with a signal that also aborts, with `network`, after that many milliseconds. The timer is our own, because Node
- * 20 may garbage-collect an `AbortSignal.timeout` within an `AbortSignal.any` too early.
+ * Runs with a signal that aborts with the first of these signals, and with `network` after that many milliseconds. The
+ * timer is our own, because Node 20 may garbage-collect an `AbortSignal.timeout` within an `AbortSignal.any` too early.
  */
 export async function limited<T, S extends AbortSignal | undefined>(
   late: string,
   milliseconds: number,
-  signal: S,
+  signals: readonly [S, ...AbortSignal[]],
   run: (signal: S | AbortSignal) => Promise<T>,
 ): Promise<T> {
-  if (milliseconds === Infinity) return run(signal);
+  if (milliseconds === Infinity && signals.length === 1) return run(signals[0]);
   const stop = new AbortController();
-  const end = () => stop.abort(signal?.reason);
-  const timer = setTimeout(() => stop.abort(new FilterError("network", late)), Math.min(milliseconds, 2 ** 31 - 1));
-  if (signal?.aborted) end();
-  signal?.addEventListener("abort", end);
+  const giveUp = () => stop.abort(new FilterError("network", late));
+  const timer = milliseconds < Infinity && setTimeout(giveUp, Math.min(milliseconds, 2 ** 31 - 1));
+  const end = () => {
+    const aborted = signals.find((signal) => signal?.aborted);
+    if (aborted) stop.abort(aborted.reason);
+  };
+  end();
+  for (const signal of signals) signal?.addEventListener("abort", end);
   try {
     return await run(stop.signal);
   } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", end);
+    if (timer) clearTimeout(timer);
+    for (const signal of signals) signal?.removeEventListener("abort", end);
   }
 }
 
@@ -84,7 +93,7 @@ export async function readAll(
   signal: AbortSignal | undefined,
   take: (chunk: Uint8Array) => void,
 ): Promise<void> {
-  const reader = attempt("the stream has another reader", () => stream.getReader());
+  const reader = attempt("this is no web stream, or has another reader", () => stream.getReader());
   // Cancelling the stream ends a read that hangs.
   const stop = () => void quietly(() => reader.cancel(signal?.reason));
   signal?.addEventListener("abort", stop);

@@ -11,6 +11,7 @@ import {
   TAG_NAME,
   typeName,
 } from "../boundary/input.js";
+import { handled } from "../boundary/stream.js";
 import { Filter, type FilterClass, isFilter } from "../filter/filter.js";
 import type { DecodeOptions } from "../filter/reading.js";
 import { ask, call, release } from "../wasm/call.js";
@@ -84,6 +85,7 @@ function build(kind: string, keys: Iterable<Key>, options?: AllOptions): Filter 
 }
 
 async function buildStream(kind: string, source: KeyStream, options?: AllOptions & StreamOptions): Promise<Filter> {
+  handled(source);
   requireKnown(options, "fromStream", kind);
   const list = List.forKind(kind, readOptions(options));
   try {

@@ -1,6 +1,6 @@
 /** What a client of a feed or a sharded filter keeps for its next start. */
 
-import { attempt, invalidParameter, isA, isBytes, plainBytes } from "../boundary/input.js";
+import { attempt, invalidParameter, isA, plainBytes } from "../boundary/input.js";
 import { failed } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import { sha256 as newSha256 } from "../plain/sha256.js";
@@ -20,8 +20,8 @@ import {
  * has more.
  */
 export interface FeedCache {
-  /** Returns the bytes stored under a name; if there are none, undefined or anything else but a `Uint8Array`. */
-  get(name: string): Promise<Uint8Array | undefined>;
+  /** Returns the bytes stored under a name; undefined or null if there are none. */
+  get(name: string): Promise<Uint8Array | null | undefined>;
   /** Stores bytes under a name, replacing any others. If it fails, it must throw and leave the others in place. */
   put(name: string, bytes: Uint8Array): Promise<void>;
   /** Removes the bytes stored under a name, if there are any. */
@@ -37,22 +37,12 @@ export function cacheStorage(): FeedCache | null {
     if (!isForbidden(error)) throw new FilterError("cache", "Cache Storage could not be used", { cause: error });
   }
   if (typeof storage?.open !== "function") return null;
-  let opening: Promise<Cache | undefined> | undefined;
-  const open = () =>
+  // Each time anew: once somebody has deleted the cache, an opened one keeps nothing for the next start.
+  const opened = () =>
     storage.open("bloom-wasm").catch((error: unknown) => {
       if (isForbidden(error)) return undefined;
       throw error;
     });
-  const opened = () => {
-    if (opening) return opening;
-    const mine = open();
-    opening = mine;
-    // What failed or hung once may work the next time.
-    patiently(mine).catch(() => {
-      if (opening === mine) opening = undefined;
-    });
-    return mine;
-  };
   const at = (name: string) => `https://bloom-wasm.invalid/${name}`;
   // Cloudflare's keeps nothing without a maximum age.
   const headers = { "cache-control": "max-age=31536000" };
@@ -101,16 +91,14 @@ export class FeedStore<P extends Head> {
   #isSilent = false;
   /** Whether the cache has ever shown a manifest that was kept. */
   #hasShown = false;
-  /** Settles when the cache next answers or is given up on, except for pages and shards. */
-  #step!: Promise<void>;
-  #endStep = () => {};
+  /** Called when the cache next answers or is given up on, except for pages and shards. */
+  #steps = new Set<() => void>();
 
   constructor(cache: FeedCache | null, url: string, keys: TrustedKeys, kind: Kind<P>) {
     this.#cache = cache;
     this.#url = url.replace(/#.*/s, "");
     this.#keys = keys;
     this.#kind = kind;
-    this.#stepped();
   }
 
   /** Whether there is a cache. */
@@ -139,14 +127,18 @@ export class FeedStore<P extends Head> {
     const over = () => (isOver = true);
     done.then(over, over);
     // A slow cache isn't silent.
-    while (!isOver) await patiently(Promise.race([done, this.#step]));
+    while (!isOver) {
+      let step!: () => void;
+      const stepped = new Promise<void>((resolve) => this.#steps.add((step = resolve)));
+      // A promise that all waited for would hold on to each of them.
+      await patiently(Promise.race([done, stepped])).finally(() => this.#steps.delete(step));
+    }
     return done;
   }
 
   /** Notes that a call of the cache has ended. */
   #stepped(): void {
-    this.#endStep();
-    this.#step = new Promise((resolve) => (this.#endStep = resolve));
+    for (const step of this.#steps) step();
   }
 
   async #put(name: string, bytes: Uint8Array): Promise<void> {
@@ -193,9 +185,10 @@ export class FeedStore<P extends Head> {
     try {
       const answer = (async () => cache.get(name))();
       answer.then(answered, answered);
-      const bytes: unknown = await patiently(answer);
-      const plain = isBytes(bytes) ? plainBytes(bytes) : undefined;
-      return plain && plain.length <= most ? plain : undefined;
+      const bytes = (await patiently(answer)) ?? undefined;
+      if (bytes === undefined) return undefined;
+      const plain = plainBytes(bytes, "what it returns must be a");
+      return plain.length <= most ? plain : undefined;
     } catch (cause) {
       if (!hasAnswered) this.#isSilent = true;
       throw failed("cache", "the cache could not be read", cause);

@@ -168,8 +168,10 @@ export abstract class Client<P extends Head> {
    */
   async forget(publicKey?: string | string[] | null): Promise<void> {
     const { origin, manifest } = this;
-    const other = publicKey === undefined ? undefined : await origin.storeOf(publicKey);
-    if (other) return other.patiently(other.forget(manifest.feedId));
+    if (publicKey !== undefined) {
+      const other = await origin.storeOf(publicKey);
+      return other.patiently(other.forget(manifest.feedId));
+    }
     const { store } = origin;
     this.close();
     // A job of another request can't be awaited.
@@ -262,7 +264,7 @@ export abstract class Client<P extends Head> {
   protected async fromHost<T>(signal: AbortSignal, run: (held: AbortSignal) => Promise<T>): Promise<T> {
     const begun = performance.now();
     try {
-      return await limited(this.origin.late, this.#patience, signal, run);
+      return await limited(this.origin.late, this.#patience, [signal], run);
     } finally {
       this.#patience = Math.max(1, this.#patience - (performance.now() - begun));
     }

@@ -6,7 +6,14 @@ import { type Every, known } from "../boundary/known.js";
 import { requireSignal } from "../boundary/stream.js";
 import type { Filter } from "../filter/filter.js";
 import { Follower, type Watcher } from "./follower.js";
-import { type GenerationInfo, Generations, generationInfo, type OpeningOptions, opening } from "./generations.js";
+import {
+  clientOf,
+  type GenerationInfo,
+  Generations,
+  generationInfo,
+  type OpeningOptions,
+  opening,
+} from "./generations.js";
 import { feedKind, lengthOf } from "./manifest.js";
 import { Origin } from "./origin.js";
 
@@ -86,25 +93,22 @@ export async function openFeed(url: string | URL, options: FeedOptions): Promise
 /** A filter that stays up to date. {@link openFeed} opens one. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: Symbol.dispose is only there where the runtime knows it
 export class Feed extends Generations {
-  #follower: Follower;
-
   private constructor(follower: Follower) {
     if (!isA(follower, Follower)) throw invalidParameter("open feeds with openFeed");
     super(follower);
-    this.#follower = follower;
   }
 
   /**
    * The filter of the newest generation. It is always complete. An update doesn't change it but replaces it, so use
-   * `feed.filter` each time. A filter that you keep stays as it is.
+   * `feed.filter` each time. A filter that you keep stays as it is. If you free it, the next `feed.filter` is another.
    */
   get filter(): Filter {
-    return this.#follower.place.filter;
+    return clientOf<Follower>(this).filter;
   }
 
   /** A description of the feed: a plain object that can go into JSON. */
   info(): FeedInfo {
-    const { manifest, estimatedFpr } = this.#follower.place;
+    const { manifest, estimatedFpr } = clientOf<Follower>(this).place;
     return {
       ...generationInfo(manifest),
       estimatedFpr,
@@ -122,12 +126,13 @@ export class Feed extends Generations {
    * joins it. The signal ends only this wait, and the transfer too if nobody else waits for it.
    */
   async update(options?: UpdateOptions): Promise<boolean> {
+    const follower = clientOf<Follower>(this);
     known(options ?? undefined, "update", updating);
     const { signal, every } = Object(options) as UpdateOptions;
     requireSignal(signal);
-    if (every === undefined) return this.#follower.update(signal);
+    if (every === undefined) return follower.update(signal);
     requireEvery(every);
-    return this.#follower.updateEvery(every, signal);
+    return follower.updateEvery(every, signal);
   }
 
   /**
@@ -137,11 +142,11 @@ export class Feed extends Generations {
    * An error thrown by your callbacks becomes an uncaught error of the runtime; watching continues.
    */
   watch(options: WatchOptions): () => void {
+    const follower = clientOf<Follower>(this);
     known(options, "watch", watching);
     const { every, onUpdate, onError } = Object(options) as WatchOptions;
     requireType("function", { onUpdate, onError });
     requireEvery(every);
-    const follower = this.#follower;
     follower.requireOpen();
     const stop = new AbortController();
     let timer: ReturnType<typeof setTimeout>;

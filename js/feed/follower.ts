@@ -66,6 +66,13 @@ export class Follower extends Client<FeedPayload> {
     return this.place.manifest;
   }
 
+  /** The filter in place: another one if somebody has freed it, since the next caller doesn't know. */
+  get filter(): Filter {
+    const { place } = this;
+    if (isFreed(place.filter)) place.filter = hold(new PlainEngine(place.blobs.at(-1)!));
+    return place.filter;
+  }
+
   /**
    * As {@link update}, for a caller with this interval. After failures it rejects with the last error until the next
    * update is due.
@@ -185,9 +192,8 @@ export class Follower extends Client<FeedPayload> {
       if (info[name] === manifest[name]) continue;
       throw new FilterError("not_a_feed", `the files have another ${name} than the manifest`);
     }
-    const unchanged = blob === this.place?.blobs.at(-1);
-    const isThere = unchanged && !isFreed(this.place.filter);
-    const filter = isThere ? this.place.filter : hold(new PlainEngine(blob));
+    const isUnchanged = blob === this.place?.blobs.at(-1);
+    const filter = isUnchanged ? this.place.filter : hold(new PlainEngine(blob));
     const place = { manifest, files, blobs, filter, estimatedFpr: estimatedFpr(blob) };
     this.#begun = { files: [], blobs: [] };
     return place;

@@ -62,30 +62,37 @@ export function generationInfo(head: Head): GenerationInfo {
   return { feedId, name, generation, createdAt, expires, profile, lowercase, sha1, fpr, count };
 }
 
+const clients = new WeakMap<object, Client<Head>>();
+
+/** @internal The client of a feed or a sharded filter. Throws `invalid_parameter` for anything else. */
+export function clientOf<C = Client<Head>>(its: object): C {
+  const client = clients.get(its);
+  if (client) return client as C;
+  throw invalidParameter("call this as feed.update(), on what was opened, not on a copy or a Proxy");
+}
+
 /** What feeds and sharded filters have in common. */
 export abstract class Generations {
-  #client: Client<Head>;
-
   /** @internal */
   protected constructor(client: Client<Head>) {
-    this.#client = client;
+    clients.set(this, client);
     // Not in the class, which a bundler would then keep even if nobody opens anything.
     if (Symbol.dispose) Object.defineProperty(this, Symbol.dispose, { value: this.close });
   }
 
   /** The number of the generation in place. */
   get generation(): number {
-    return this.#client.present.generation;
+    return clientOf(this).present.generation;
   }
 
   /** When its list was published. */
   get createdAt(): Date {
-    return new Date(this.#client.present.createdAt);
+    return new Date(clientOf(this).present.createdAt);
   }
 
   /** Whether it has expired, or is older than a feed's `maxAge`. It still answers. */
   get stale(): boolean {
-    return this.#client.isStale;
+    return clientOf(this).isStale;
   }
 
   /**
@@ -94,20 +101,21 @@ export abstract class Generations {
    * again, and puts such a generation in place. Undefined if all is well.
    */
   get cacheError(): FilterError | undefined {
-    return this.#client.cacheError;
+    return clientOf(this).cacheError;
   }
 
   /**
    * Closes it, and removes all that the cache holds of it. With `publicKey`, it stays open, and this removes what is
    * there for those keys instead, such as the keys that were trusted before a change. This also removes the protection
-   * against a rollback. Rejects with `cache` if the cache can't remove it all.
+   * against a rollback. Rejects with `cache` if the cache can't remove it all, and with `invalid_parameter` for the keys
+   * in use.
    */
   async forget(options?: { publicKey?: string | string[] | null }): Promise<void> {
     known(options ?? undefined, "forget", { publicKey: 1 });
     const { publicKey } = Object(options) as { publicKey?: string | string[] | null };
     // Otherwise, a key that is missing by mistake would remove what the present keys have.
     if (publicKey === undefined && "publicKey" in Object(options)) throw invalidParameter("publicKey is undefined");
-    return this.#client.forget(publicKey);
+    return clientOf(this).forget(publicKey);
   }
 
   /**
@@ -115,6 +123,6 @@ export abstract class Generations {
    * sharded filter, and `update`, reject with `freed`.
    */
   close(): void {
-    this.#client.close();
+    clientOf(this).close();
   }
 }

@@ -149,7 +149,7 @@ async function read<P extends Head>(source: Uint8Array, { keys }: TrustedKeys, k
   if (keys.length > 0 && !(await isSigned(signed as string, signatures as unknown[], keys, kind.typ)))
     throw new FilterError(
       "signature",
-      "none of the public keys has signed the manifest; is publicKey that of this feed?",
+      `none of the public keys has signed it as ${kind.what}; is publicKey the publisher's?`,
     );
   const payload = object(bytes, "the payload");
   const head = readHead(payload);

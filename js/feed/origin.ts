@@ -15,7 +15,7 @@ import {
 } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import type { LoadOptions } from "../filter/reading.js";
-import { type OpenOptions, open } from "../filter/receive.js";
+import { type OpenOptions, open, shown } from "../filter/receive.js";
 import { sha256 as newSha256 } from "../plain/sha256.js";
 import { cacheStorage, type FeedCache, FeedStore, requireCache } from "./cache.js";
 import {
@@ -101,7 +101,7 @@ export class Origin<P extends Head> {
 
   /** The message for a host that takes longer. */
   get late(): string {
-    return `${this.#url}: the host took longer than ${this.timeout} ms`;
+    return `${shown(this.#url)}: the host took longer than ${this.timeout} ms`;
   }
 
   /** Whether a generation has expired. */
@@ -114,11 +114,12 @@ export class Origin<P extends Head> {
     hashingOf(head, this.secret);
   }
 
-  /** What the cache keeps for other keys. Undefined if they are the same. */
-  async storeOf(publicKey: string | string[] | null): Promise<FeedStore<P> | undefined> {
+  /** What the cache keeps for other keys. Throws `invalid_parameter` for the present ones. */
+  async storeOf(publicKey: string | string[] | null): Promise<FeedStore<P>> {
     const keys = await importKeys(publicKey);
-    const isSame = keys.names.join() === this.#keys.names.join();
-    return isSame ? undefined : new FeedStore(this.#cache, this.#url, keys, this.#kind);
+    if (keys.names.join() === this.#keys.names.join())
+      throw invalidParameter("publicKey is what this was opened with; without it, forget() closes and removes all");
+    return new FeedStore(this.#cache, this.#url, keys, this.#kind);
   }
 
   /** The manifest to continue with: the one found, or the present one if there is nothing new. */
@@ -131,13 +132,13 @@ export class Origin<P extends Head> {
   /** The manifest that the host has. */
   async found(signal: AbortSignal): Promise<Manifest<P>> {
     const chunks: Uint8Array[] = [];
-    const tooLong = () => new FilterError("too_large", `${this.#url} is too long for a manifest`);
+    const tooLong = () => new FilterError("too_large", `${shown(this.#url)} is too long for a manifest`);
     const take = (chunk: Uint8Array) => void chunks.push(chunk.slice());
     try {
       await download(this.#url, { signal, fetch: this.#fetch, cache: "no-cache" }, LONGEST, tooLong, take);
       return await unlessAborted(readManifest(concat(chunks), this.#keys, this.#kind), signal);
     } catch (error) {
-      throw this.#hinted(named(error, this.#url, signal));
+      throw this.#hinted(named(error, shown(this.#url), signal));
     }
   }
 
@@ -147,7 +148,7 @@ export class Origin<P extends Head> {
     if (isFile || !isA(error, FilterError) || !["http", "network", "not_a_feed"].includes(error.code)) return error;
     const { href } = new URL(this.#kind.file, this.#url.replace(/\/?([?#].*)?$/, "/"));
     const { code, message, cause } = error;
-    return new FilterError(code, `${message}; if that is a folder, its manifest is ${href}`, { cause });
+    return new FilterError(code, `${message}; if that is a folder, its manifest is ${shown(href)}`, { cause });
   }
 
   /** The URL of a file. */
@@ -252,7 +253,7 @@ async function download(
   } = await open(url, options).catch((error: unknown) => {
     // A `fetch` may give up by a signal of its own.
     if (Object(error).name !== "AbortError" || options.signal?.aborted) throw error;
-    throw networkError(`${url} could not be fetched`, error);
+    throw networkError(`${shown(url)} could not be fetched`, error);
   });
   try {
     if (!hint && total > most) throw tooLong();
@@ -262,7 +263,8 @@ async function download(
       if (loaded > most) throw tooLong();
       take(chunk);
     });
-    if (!hint && loaded < total) throw new FilterError("truncated", `${url} ended after ${loaded} of ${total} bytes`);
+    if (!hint && loaded < total)
+      throw new FilterError("truncated", `${shown(url)} ended after ${loaded} of ${total} bytes`);
   } catch (error) {
     void quietly(() => stream.cancel?.(error));
     throw error;

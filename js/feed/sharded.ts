@@ -19,7 +19,14 @@ import { isKey } from "../plain/engine.js";
 import { PROFILES } from "../plain/info.js";
 import { passwordKey } from "../plain/password.js";
 import { urlExpressions } from "../plain/url.js";
-import { type GenerationInfo, Generations, generationInfo, type OpeningOptions, opening } from "./generations.js";
+import {
+  clientOf,
+  type GenerationInfo,
+  Generations,
+  generationInfo,
+  type OpeningOptions,
+  opening,
+} from "./generations.js";
 import { type Manifest, type ShardsPayload, shardsKind } from "./manifest.js";
 import { Origin } from "./origin.js";
 import { Shards } from "./shards.js";
@@ -90,12 +97,9 @@ export async function openSharded(url: string | URL, options: ShardedOptions): P
  */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: Symbol.dispose is only there where the runtime knows it
 export class ShardedFilter extends Generations {
-  #shards: Shards;
-
   private constructor(shards: Shards) {
     if (!isA(shards, Shards)) throw invalidParameter("open sharded filters with openSharded");
     super(shards);
-    this.#shards = shards;
   }
 
   /**
@@ -105,9 +109,9 @@ export class ShardedFilter extends Generations {
    */
   async has(key: Key, options?: AskOptions): Promise<boolean> {
     const keys = [own(key)];
-    return this.#asked(options, async (manifest, signal) => {
-      requireKeys(manifest, keys);
-      return (await this.#first(manifest, keys, signal)) !== undefined;
+    return asked(this, options, async (its) => {
+      requireKeys(its.manifest, keys);
+      return (await first(its, keys)) !== undefined;
     });
   }
 
@@ -117,7 +121,7 @@ export class ShardedFilter extends Generations {
    */
   async hasMany(keys: Iterable<Key>, options?: ManyOptions): Promise<Uint8Array<ArrayBuffer>> {
     const all = Array.from(iterable(keys), own);
-    return this.#many(options, (manifest) => {
+    return many(this, options, (manifest) => {
       requireKeys(manifest, all);
       return all;
     });
@@ -136,9 +140,9 @@ export class ShardedFilter extends Generations {
    */
   async matchUrl(url: string | URL, options?: AskOptions): Promise<string | null> {
     const keys = urlExpressions(url);
-    return this.#asked(options, async (manifest, signal) => {
-      requireProfile(manifest.profile, "url");
-      return (await this.#first(manifest, keys, signal)) ?? null;
+    return asked(this, options, async (its) => {
+      requireProfile(its.manifest.profile, "url");
+      return (await first(its, keys)) ?? null;
     });
   }
 
@@ -150,9 +154,9 @@ export class ShardedFilter extends Generations {
    */
   async tags(key: Key, options?: AskOptions): Promise<string[]> {
     const keys = [own(key)];
-    return this.#asked(options, (manifest, signal) => {
-      requireKeys(manifest, keys);
-      return this.#tagsOf(manifest, keys, signal);
+    return asked(this, options, (its) => {
+      requireKeys(its.manifest, keys);
+      return tagsOf(its, keys);
     });
   }
 
@@ -164,9 +168,9 @@ export class ShardedFilter extends Generations {
    */
   async urlTags(url: string | URL, options?: AskOptions): Promise<string[]> {
     const keys = urlExpressions(url);
-    return this.#asked(options, (manifest, signal) => {
-      requireProfile(manifest.profile, "url");
-      return this.#tagsOf(manifest, keys, signal);
+    return asked(this, options, (its) => {
+      requireProfile(its.manifest.profile, "url");
+      return tagsOf(its, keys);
     });
   }
 
@@ -177,9 +181,9 @@ export class ShardedFilter extends Generations {
    */
   async hasPassword(password: string, options?: AskOptions): Promise<boolean> {
     requirePassword(password);
-    return this.#asked(options, async (manifest, signal) => {
-      const keys = passwordKeys(manifest, [password]);
-      return (await this.#first(manifest, keys, signal)) !== undefined;
+    return asked(this, options, async (its) => {
+      const keys = passwordKeys(its.manifest, [password]);
+      return (await first(its, keys)) !== undefined;
     });
   }
 
@@ -189,12 +193,12 @@ export class ShardedFilter extends Generations {
    */
   async hasPasswords(passwords: Iterable<string>, options?: ManyOptions): Promise<Uint8Array<ArrayBuffer>> {
     const all = Array.from(iterable(passwords), requirePassword);
-    return this.#many(options, (manifest) => passwordKeys(manifest, all));
+    return many(this, options, (manifest) => passwordKeys(manifest, all));
   }
 
   /** A description of the sharded filter: a plain object that can go into JSON. */
   info(): ShardedInfo {
-    const { manifest } = this.#shards;
+    const { manifest } = clientOf<Shards>(this);
     const { shards, bytes: byteLength, check, tags } = manifest;
     return {
       ...generationInfo(manifest),
@@ -213,107 +217,108 @@ export class ShardedFilter extends Generations {
    * `freed` if it was closed. If an update is under way, this joins it.
    */
   async update(options?: AskOptions): Promise<boolean> {
-    return this.#shards.update(signalOf(options));
+    return clientOf<Shards>(this).update(signalOf(options));
   }
 
   /** The name of the class. It keeps frameworks from wrapping sharded filters in proxies. */
   get [Symbol.toStringTag](): string {
     return "ShardedFilter";
   }
-
-  async #asked<T>(
-    options: AskOptions | undefined,
-    ask: (manifest: Manifest<ShardsPayload>, signal: AbortSignal | undefined) => Promise<T>,
-  ): Promise<T> {
-    const signal = signalOf(options);
-    return this.#shards.answer(signal, (manifest) => ask(manifest, signal));
-  }
-
-  async #many(
-    options: ManyOptions | undefined,
-    keysOf: (manifest: Manifest<ShardsPayload>) => Key[],
-  ): Promise<Uint8Array<ArrayBuffer>> {
-    const signal = signalOf(options, "many questions", { signal: 1, concurrency: 1 } satisfies Every<ManyOptions>);
-    const { concurrency = 8 } = Object(options) as ManyOptions;
-    if (!Number.isInteger(concurrency) || concurrency < 1) {
-      throw invalidParameter("concurrency must be a whole number of 1 or more");
-    }
-    return this.#shards.answer(signal, (manifest) => this.#each(manifest, keysOf(manifest), concurrency, signal));
-  }
-
-  /** The tags of keys that are maybe present, each once. */
-  async #tagsOf(manifest: Manifest<ShardsPayload>, keys: Key[], signal: AbortSignal | undefined): Promise<string[]> {
-    const { tags } = manifest;
-    if (tags === undefined) throw new FilterError("wrong_kind", "this sharded filter has no tags");
-    const found = new Set<string>();
-    for (const [shard, its] of this.#placed(keys, manifest)) {
-      await this.#shards.use(manifest, shard, signal, (filter) => {
-        for (const name of its.flatMap((key) => filter.tags(key))) found.add(name);
-      });
-    }
-    return tags.flatMap(({ name }) => (found.has(name) ? name : []));
-  }
-
-  /** Keys by their shards, in the order of the first of each. */
-  #placed<K extends Key>(keys: K[], manifest: Manifest<ShardsPayload>): Map<number, K[]> {
-    const placed = new Map<number, K[]>();
-    const shardOf = this.#shards.sharding(manifest);
-    for (const key of keys) {
-      const shard = shardOf(key);
-      placed.get(shard)?.push(key) ?? placed.set(shard, [key]);
-    }
-    return placed;
-  }
-
-  /** The first of the keys that is maybe present. */
-  async #first<K extends Key>(
-    manifest: Manifest<ShardsPayload>,
-    keys: K[],
-    signal: AbortSignal | undefined,
-  ): Promise<K | undefined> {
-    for (const [shard, its] of this.#placed(keys, manifest)) {
-      const found = await this.#shards.use(manifest, shard, signal, (filter) => its.find((key) => filter.has(key)));
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  }
-
-  async #each(
-    manifest: Manifest<ShardsPayload>,
-    keys: Key[],
-    concurrency: number,
-    signal: AbortSignal | undefined,
-  ): Promise<Uint8Array<ArrayBuffer>> {
-    const numbers = new Map<number, number[]>();
-    const shardOf = this.#shards.sharding(manifest);
-    keys.forEach((key, i) => {
-      const shard = shardOf(key);
-      numbers.get(shard)?.push(i) ?? numbers.set(shard, [i]);
-    });
-    const answers = new Uint8Array(keys.length);
-    const groups = numbers.entries();
-    // One for each, because Node warns when eleven listen to the same signal.
-    const stops = Array.from({ length: Math.min(concurrency, numbers.size) }, () => new AbortController());
-    const ask = async (stop: AbortController) => {
-      // Each takes the next one from the same iterator.
-      for (const [shard, its] of groups) {
-        await this.#shards.use(manifest, shard, stop.signal, (filter) => {
-          for (const i of its) answers[i] = Number(filter.has(keys[i]!));
-        });
-      }
-    };
-    try {
-      await unlessAborted(Promise.all(stops.map(ask)), signal);
-    } finally {
-      // Once one has failed, nobody waits for the others.
-      for (const stop of stops) stop.abort();
-    }
-    return answers;
-  }
 }
 
 /** `using filter = ...` closes it at the end of the block, where the runtime knows `Symbol.dispose`. */
 export interface ShardedFilter extends Disposable {}
+
+/** What is asked, and where. */
+interface Question {
+  shards: Shards;
+  manifest: Manifest<ShardsPayload>;
+  signal: AbortSignal | undefined;
+}
+
+async function asked<T>(
+  filter: ShardedFilter,
+  options: AskOptions | undefined,
+  ask: (question: Question) => Promise<T>,
+): Promise<T> {
+  const shards = clientOf<Shards>(filter);
+  const signal = signalOf(options);
+  return shards.answer(signal, (manifest) => ask({ shards, manifest, signal }));
+}
+
+async function many(
+  filter: ShardedFilter,
+  options: ManyOptions | undefined,
+  keysOf: (manifest: Manifest<ShardsPayload>) => Key[],
+): Promise<Uint8Array<ArrayBuffer>> {
+  const shards = clientOf<Shards>(filter);
+  const signal = signalOf(options, "many questions", { signal: 1, concurrency: 1 } satisfies Every<ManyOptions>);
+  const { concurrency = 8 } = Object(options) as ManyOptions;
+  if (!Number.isInteger(concurrency) || concurrency < 1) {
+    throw invalidParameter("concurrency must be a whole number of 1 or more");
+  }
+  return shards.answer(signal, (manifest) => each({ shards, manifest, signal }, keysOf(manifest), concurrency));
+}
+
+/** The tags of keys that are maybe present, each once. */
+async function tagsOf({ shards, manifest, signal }: Question, keys: Key[]): Promise<string[]> {
+  const { tags } = manifest;
+  if (tags === undefined) throw new FilterError("wrong_kind", "this sharded filter has no tags");
+  const found = new Set<string>();
+  for (const [shard, numbers] of placed(shards, manifest, keys)) {
+    await shards.use(manifest, shard, signal, (filter) => {
+      for (const name of numbers.flatMap((i) => filter.tags(keys[i]!))) found.add(name);
+    });
+  }
+  return tags.flatMap(({ name }) => (found.has(name) ? name : []));
+}
+
+/** The numbers of keys by their shards, in the order of the first of each. */
+function placed(shards: Shards, manifest: ShardsPayload, keys: Key[]): Map<number, number[]> {
+  const placed = new Map<number, number[]>();
+  const shardOf = shards.sharding(manifest);
+  keys.forEach((key, i) => {
+    const shard = shardOf(key);
+    placed.get(shard)?.push(i) ?? placed.set(shard, [i]);
+  });
+  return placed;
+}
+
+/** The first of the keys that is maybe present. */
+async function first<K extends Key>({ shards, manifest, signal }: Question, keys: K[]): Promise<K | undefined> {
+  for (const [shard, numbers] of placed(shards, manifest, keys)) {
+    const found = await shards.use(manifest, shard, signal, (filter) => numbers.find((i) => filter.has(keys[i]!)));
+    if (found !== undefined) return keys[found];
+  }
+  return undefined;
+}
+
+async function each(
+  { shards, manifest, signal }: Question,
+  keys: Key[],
+  concurrency: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const numbers = placed(shards, manifest, keys);
+  const answers = new Uint8Array(keys.length);
+  const groups = numbers.entries();
+  // One for each, because Node warns when eleven listen to the same signal.
+  const stops = Array.from({ length: Math.min(concurrency, numbers.size) }, () => new AbortController());
+  const ask = async (stop: AbortController) => {
+    // Each takes the next one from the same iterator.
+    for (const [shard, its] of groups) {
+      await shards.use(manifest, shard, stop.signal, (filter) => {
+        for (const i of its) answers[i] = Number(filter.has(keys[i]!));
+      });
+    }
+  };
+  try {
+    await unlessAborted(Promise.all(stops.map(ask)), signal);
+  } finally {
+    // Once one has failed, nobody waits for the others.
+    for (const stop of stops) stop.abort();
+  }
+  return answers;
+}
 
 /** The signal of a question's options, which may have only these names. */
 function signalOf(

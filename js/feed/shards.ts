@@ -183,13 +183,13 @@ export class Shards extends Client<ShardsPayload> {
     const found = await unlessAborted(this.#found(manifest, part), signal);
     const kept = found && (await checked(found, part));
     const { late, timeout } = this.origin;
-    const bytes = kept ?? (await limited(late, timeout, signal, (held) => this.#fetched(part, held)));
+    const bytes = kept ?? (await limited(late, timeout, [signal], (held) => this.#fetched(part, held)));
     signal.throwIfAborted();
     const held = part.kind === "page" ? { page: bytes } : this.#decoded(bytes, manifest, part);
     // Nobody waits for it: a cache may be slow, or hang.
-    if (!kept && !this.isSilent && !this.isFloorOpen && !this.#unread) {
+    if (!kept && store.keeps && !this.isSilent && !this.isFloorOpen && !this.#unread) {
       const keeping = this.#told(store.keepPart(manifest, part, copied(bytes)));
-      this.#partsWritten = Promise.all([this.#partsWritten, keeping]);
+      this.#partsWritten = Promise.all([this.#partsWritten, keeping]).then(() => {});
       this.wait(keeping);
     }
     return held;

@@ -39,7 +39,10 @@ export async function receive<F>(source: Source, options: LoadOptions, incoming:
   requireLimit({ maxBytes });
   requireTimeout(timeout);
   requireSignal(signal);
-  return limited(`loading took longer than ${timeout} ms`, timeout, signal, (held) =>
+  // That of a Request.
+  const its: AbortSignal | undefined = attempt(WANTED, () => Object(source).signal) ?? undefined;
+  requireSignal(its);
+  return limited(`loading took longer than ${timeout} ms`, timeout, its ? [signal, its] : [signal], (held) =>
     received(source, { ...options, maxBytes, signal: held }, incoming),
   );
 }
@@ -141,9 +144,13 @@ async function openAny(source: Source, options: OpenOptions): Promise<Opened> {
   return openAny(new Blob([asBytes(source as Uint8Array, WANTED).slice() as Uint8Array<ArrayBuffer>]), options);
 }
 
-/** A URL for messages, without the contents of a data: URL, and without a query, which may be a token. */
-function shown(url: string): string {
-  return /^[\0- ]*data:/i.test(url) ? "the data: URL" : url.replace(/\?.*/s, "?...").slice(0, 200);
+/** A URL for messages: without the contents of a data: URL, and without a user or a query, which may be a token. */
+export function shown(url: string): string {
+  if (/^[\0- ]*data:/i.test(url)) return "the data: URL";
+  return url
+    .replace(/\?.*/s, "?...")
+    .replace(/(:\/\/)[^/?#]*@/, "$1")
+    .slice(0, 200);
 }
 
 /** Throws for a relative URL if there is no page to resolve it against, unless the program passes its own `fetch`. */

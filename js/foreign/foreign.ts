@@ -13,6 +13,7 @@ import {
   secretIn,
 } from "../boundary/input.js";
 import { type Every, known } from "../boundary/known.js";
+import { handled } from "../boundary/stream.js";
 import { Filter } from "../filter/filter.js";
 import { type DecodeOptions, decoding, type LoadOptions, loading } from "../filter/reading.js";
 import type { Source } from "../filter/receive.js";
@@ -221,6 +222,7 @@ function isForeign(options: unknown): options is ForeignSource {
 export function load(source: Source, options?: LoadOptions & { format?: undefined }): Promise<Filter<AnyKey>>;
 export function load(source: Source, options: LoadOptions & ForeignSource): Promise<ForeignFilter>;
 export async function load(source: Source, options: LoadOptions = {}): Promise<Filter<AnyKey>> {
+  handled(source);
   if (!isForeign(options)) return loadOwn(source, options);
   known(options, "load", loading, reading);
   return loadInto(source, options, foreign(options));

@@ -2,6 +2,7 @@
 
 import { asBytes, attempt, concat, invalidParameter, room, secretIn } from "../boundary/input.js";
 import { known } from "../boundary/known.js";
+import { handled } from "../boundary/stream.js";
 import { type Filter, hold } from "../filter/filter.js";
 import { type DecodeOptions, decoding, type LoadOptions, loading } from "../filter/reading.js";
 import { type Receiver, receive, type Source } from "../filter/receive.js";
@@ -63,6 +64,7 @@ function refuseFormat(options: unknown): void {
  * length in addition.
  */
 export async function load(source: Source, options: LoadOptions = {}): Promise<Filter> {
+  handled(source);
   refuseFormat(options);
   known(options, "load", loading);
   const secret = secretIn(options);

@@ -1,7 +1,7 @@
 /** Keeps the wasm in a separate file, which can be served, cached or compiled by itself. {@link init} starts it. */
 
 import { concat, isA } from "../boundary/input.js";
-import { readAll } from "../boundary/stream.js";
+import { handled, readAll } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import { open, type Source } from "../filter/receive.js";
 import { isStarted } from "../wasm/call.js";
@@ -14,6 +14,7 @@ import { start } from "./start.js";
 export async function init(
   source: Source | WebAssembly.Module = new URL("./bloom.wasm", import.meta.url),
 ): Promise<void> {
+  handled(source);
   if (isStarted()) return;
   if (isA(source, WebAssembly.Module)) return initSync(source);
   const { stream } = await open(source, {});

@@ -381,6 +381,9 @@ test("streams of bytes and of keys", async () => {
   await assert.rejects(hanging, reason);
   await assert.rejects(BloomFilter.fromStream(ReadableStream.from([encode("a\n"), 5])), { code: "invalid_parameter" });
   await assert.rejects(BloomFilter.fromStream(42), { code: "invalid_key" });
+  const over = createReadStream(join(folder, "list.txt"));
+  for await (const _ of over);
+  await assert.rejects(BloomFilter.fromStream(over), { code: "invalid_parameter", message: /read already/ });
 });
 
 test("misuse throws a FilterError with its code, and the next call works", () => {

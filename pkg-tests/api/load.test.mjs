@@ -222,6 +222,38 @@ testEach("an abort rejects with the signal's reason, before, between and during 
   await assert.rejects(load(hanging, { signal: stop.signal }), reason);
 });
 
+testEach("a Request's own signal stops loading, too", async ({ load }) => {
+  const reason = new Error("enough");
+  for (const options of [{}, { timeout: 60_000 }, { signal: new AbortController().signal }]) {
+    const stop = new AbortController();
+    const request = new Request(`${address}/hanging`, { signal: stop.signal });
+    const loading = load(request, { ...options, onProgress: () => stop.abort(reason) });
+    await assert.rejects(loading, reason);
+    await assert.rejects(load(request, options), reason);
+    const other = new AbortController();
+    const never = new Request(`${address}/hanging`, { signal: new AbortController().signal });
+    await assert.rejects(load(never, { signal: other.signal, onProgress: () => other.abort(reason) }), reason);
+  }
+});
+
+testEach("a promise that rejects after something else has failed isn't reported as unhandled", async ({ load }) => {
+  const unhandled = [];
+  const note = (reason) => unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  try {
+    const late = () => new Promise((_, reject) => setImmediate(reject, new Error("late")));
+    await assert.rejects(load(late(), { signal: AbortSignal.abort(new Error("mine")) }), /mine/);
+    for (const options of [{ timeout: 0 }, { maxByte: 1 }, null])
+      await assert.rejects(load(late(), options), { code: "invalid_parameter" });
+    await assert.rejects(full.RibbonFilter.fromStream(late()), { code: "invalid_key" });
+    // Node reports them after all microtasks.
+    for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(unhandled, []);
+  } finally {
+    process.off("unhandledRejection", note);
+  }
+});
+
 testEach(
   "an abort takes effect while something of the caller's hangs, and what arrives too late is closed",
   async ({ load }) => {

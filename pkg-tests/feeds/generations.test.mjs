@@ -529,6 +529,101 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     await answers(opened, 2);
   });
 
+  test(`a ${noun}: a Cache Storage that is emptied under a client keeps the next generation`, async (context) => {
+    const { publisher, open } = await published();
+    const fetch = without(publisher);
+    // As in browsers: a Cache that was deleted goes on in memory, and no later one has anything of it.
+    let entries = new Map();
+    context.after(() => delete globalThis.caches);
+    globalThis.caches = {
+      open: async () => {
+        const mine = entries;
+        return {
+          match: async (url) => mine.get(url)?.clone(),
+          put: async (url, response) => void mine.set(url, response),
+          delete: async (url) => mine.delete(url),
+        };
+      },
+    };
+    const opened = await open({ cache: undefined, fetch });
+    await opened.update();
+    entries = new Map();
+    publisher.publish();
+    assert.equal(await opened.update(), true);
+    assert.equal(opened.cacheError, undefined);
+    assert.equal((await open({ cache: undefined, fetch: noNetwork })).generation, 2);
+  });
+
+  test(`a ${noun}: a store that returns anything but bytes isn't empty`, async () => {
+    const { publisher, open } = await published();
+    const fetch = without(publisher);
+    for (const other of [new ArrayBuffer(8), "text", false, 0, {}]) {
+      const cache = { ...memoryCache(), get: async () => other };
+      const { cacheError } = await open({ cache, fetch });
+      assert.equal(cacheError?.code, "cache", String(other));
+      assert.match(cacheError.message, /what it returns must be a Uint8Array, not/);
+    }
+    for (const nothing of [null, undefined]) {
+      const cache = { ...memoryCache(), get: async () => nothing };
+      assert.equal((await open({ cache, fetch })).cacheError, undefined);
+    }
+  });
+
+  test(`a ${noun}: a method that is called on something else says so`, async () => {
+    const { open } = await published();
+    const opened = await open();
+    const { update, close, forget } = opened;
+    for (const call of [update, forget]) await fails("invalid_parameter", call());
+    await fails("invalid_parameter", new Proxy(opened, {}).update());
+    const wrong = { name: "FilterError", code: "invalid_parameter" };
+    assert.throws(() => close(), wrong);
+    for (const copy of [new Proxy(opened, {}), Object.create(opened), Object.create(Class.prototype)])
+      for (const name of ["generation", "createdAt", "stale", "cacheError"])
+        assert.throws(() => copy[name], wrong, name);
+    assert.throws(() => opened.info.call({}), wrong);
+    if (noun === "feed") assert.throws(() => new Proxy(opened, {}).filter, wrong);
+    else {
+      await assert.rejects(Promise.all(["a key 1"].map(opened.has)), wrong);
+      await fails("invalid_parameter", opened.hasMany.call(undefined, []));
+    }
+    await answers(opened, 1);
+  });
+
+  test(`a ${noun}: forget with the keys in use removes nothing`, async () => {
+    const { publisher, open } = await published();
+    const cache = memoryCache();
+    const opened = await open({ cache, fetch: without(publisher) });
+    await opened.update();
+    const before = new Map(cache.entries);
+    await fails("invalid_parameter", opened.forget({ publicKey: publisher.key.publicKey }));
+    assert.deepEqual(cache.entries, before);
+    await answers(opened, 1);
+  });
+
+  test(`a ${noun}: no message shows the user or the query of a URL`, async () => {
+    const { open, publisher, site } = await published();
+    const url = `${site.url.replace("://", "://somebody:secret@")}?token=secret`;
+    const from = (fetch, options) =>
+      opening(url, { publicKey: publisher.key.publicKey, cache: null, fetch, ...options });
+    const answer =
+      (bytes, status = 200) =>
+      async () =>
+        new Response(bytes, { status });
+    for (const [code, fetch, options] of [
+      ["network", noNetwork],
+      ["http", answer("", 404)],
+      ["not_a_feed", answer("<html>")],
+      ["too_large", answer(new Uint8Array(2 ** 21 + 1))],
+      ["signature", answer(manifest(publisher.payload(), [keyPair()], publisher.header))],
+      ["truncated", async () => new Response("{}", { headers: { "content-length": "5" } })],
+      ["network", () => new Promise(() => {}), { timeout: 1 }],
+    ]) {
+      const { message } = await fails(code, from(fetch, options), code);
+      assert.ok(message.startsWith(site.url) && !message.includes("secret"), message);
+    }
+    await answers(await open(), 1);
+  });
+
   test(`a ${noun}: the reason why a cached generation didn't open is reported if the host doesn't answer`, async (context) => {
     const { open } = await published();
     const cache = memoryCache();

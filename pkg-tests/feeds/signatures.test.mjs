@@ -17,7 +17,7 @@ test("several keys and their rotation", async () => {
   publisher.publish();
   assert.equal(await feed.update(), true);
   const { message } = await fails("signature", open());
-  assert.match(message, /: none of the public keys has signed the manifest; is publicKey that of this feed\?$/);
+  assert.match(message, /: none of the public keys has signed it as a feed; is publicKey the publisher's\?$/);
   // The order of the keys, and repeated keys, make no difference.
   const cache = memoryCache();
   await open({ cache, publicKey: [next.publicKey, old.publicKey] });

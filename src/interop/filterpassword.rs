@@ -37,7 +37,7 @@ pub(super) fn read(file: &mut Cursor, _: &Options) -> Result<Found> {
             file.rule(mask + 1 == segment, "the mask must be that of the segments");
             xor::fuse(file, segments, segment, width, copied(fingerprints)?)?
         }
-        _ => return Err(Error::NotAFilter),
+        _ => return Err(Error::rule("the file must begin with one of FilterPassword's three magic numbers")),
     };
     Ok(Found { seed, ..found })
 }

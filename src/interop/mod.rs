@@ -56,9 +56,8 @@ use crate::filters::{Filter, ForeignFilter};
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] for options that are unknown to the format, missing or invalid, and for bytes that break
-/// its rules; [`Error::NotAFilter`], [`Error::Truncated`], [`Error::TrailingBytes`] and [`Error::ChecksumMismatch`] as
-/// for our own blobs; [`Error::UnsupportedFormat`] for a variant that isn't read; [`Error::TooLarge`] without the
-/// memory.
+/// its rules; [`Error::Truncated`], [`Error::TrailingBytes`] and [`Error::ChecksumMismatch`] as for our own blobs;
+/// [`Error::UnsupportedFormat`] for a variant that isn't read; [`Error::TooLarge`] without the memory.
 pub fn read(format: Format, options: &Options, bytes: &[u8]) -> Result<ForeignFilter> {
     let Row { read, reading, .. } = row(format)?;
     options.only(reading)?;

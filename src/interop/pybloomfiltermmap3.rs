@@ -10,15 +10,14 @@
 
 use super::found::Found;
 use super::options::Options;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fields::Cursor;
 use crate::filters::foreign::Scheme;
 use crate::vectors::copied;
 
 pub(super) fn read(file: &mut Cursor, _: &Options) -> Result<Found> {
-    if file.slice(9) != b"MBITARRAY" {
-        file.refuse(Error::NotAFilter);
-    }
+    let magic = file.slice(9) == b"MBITARRAY";
+    file.rule(magic, "the file must begin with MBITARRAY");
     let (bits, header) = (file.u64(), file.u32());
     if header != 1200 {
         file.unsupported("the header must be that of a 64-bit system");

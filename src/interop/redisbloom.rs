@@ -111,7 +111,9 @@ pub(super) fn read(file: &mut Cursor, _: &Options) -> Result<Found> {
 fn read_chunks(file: &mut Cursor) -> Result<Found> {
     let (iterator, header) = chunk(file);
     if iterator != 1 {
-        return Err(Error::NotAFilter);
+        return Err(Error::rule(
+            "the bytes must be those of BF.SCANDUMP, from the iterator 1 on, or of DUMP",
+        ));
     }
     let chain = chain(&mut Cursor::new(header), header.len() as u64)?;
     let mut bits = Vec::new();

@@ -7,7 +7,7 @@ use bloom_wasm::{Blob, Profile};
 use bloom_wasm_cli::{Streams, run};
 use tempfile::TempDir;
 
-use crate::in_process::{arguments, read, tool, tool_with};
+use crate::in_process::{arguments, read, refused, tool, tool_with};
 
 /// Fails unless the tool does it. Returns what it printed.
 fn done(folder: &TempDir, args: &str, input: &[u8]) -> String {
@@ -61,6 +61,20 @@ fn an_import_says_how_to_see_that_it_was_right() {
     let streams = &mut Streams { input: &mut &b""[..], out: &mut blob, err: &mut err, terminal: false };
     assert_eq!(run(arguments(&folder, &format!("{import} -o -")), streams), 0);
     assert_eq!(blob, read(&folder, "a.bloom"));
+}
+
+/// The message is about the format that was named.
+#[test]
+fn a_file_of_another_format_breaks_the_rules_of_the_named_one() {
+    let folder = TempDir::new().unwrap();
+    let file = "go-bits-and-blooms/medium/filter.json";
+    for (format, words) in [
+        ("redisbloom", "BF.SCANDUMP"),
+        ("filterpassword", "FilterPassword"),
+        ("pybloomfiltermmap3", "MBITARRAY"),
+    ] {
+        refused(&folder, &format!("import {{}}/{file} --format {format} -o @a.bloom"), words);
+    }
 }
 
 #[test]
