@@ -6,6 +6,7 @@
  */
 import { randomFillSync } from "node:crypto";
 import * as fs from "node:fs";
+import { dirname } from "node:path";
 import { isatty } from "node:tty";
 import { toHost, toWasi } from "./paths.js";
 
@@ -63,6 +64,10 @@ function fileType(/** @type {fs.BigIntStats | fs.Dirent<Buffer>} */ stats) {
   if (stats.isSocket()) return 6;
   return stats.isSymbolicLink() ? 7 : 0;
 }
+
+/** Whether a file or a folder of this name, of cli/src/files/write.rs, is for its owner alone, or published. */
+const isPrivate = (/** @type {Buffer} */ name) => /(^|\/)\.bloom-wasm-private-[^/]*$/.test(name.toString("latin1"));
+const isOwn = (/** @type {Buffer} */ name) => /(^|\/)\.bloom-wasm-own-[^/]*$/.test(name.toString("latin1"));
 
 /** Retries while a pipe is empty or full: another program may have made it non-blocking. */
 function waiting(/** @type {() => number} */ run) {
@@ -246,7 +251,8 @@ export function start(module, args, environment, temporary, lock) {
       stats(result, stat(name, { bigint: true }));
     },
     path_create_directory(_folder, start, length) {
-      fs.mkdirSync(path(start, length));
+      const name = path(start, length);
+      fs.mkdirSync(name, isPrivate(name) ? 0o700 : 0o777);
     },
     path_readlink(_folder, start, length, buffer, room, used) {
       const link = Buffer.from(toWasi(fs.readlinkSync(path(start, length), "buffer").toString("latin1")), "latin1");
@@ -276,8 +282,8 @@ export function start(module, args, environment, temporary, lock) {
       }
     },
     /**
-     * WASI has no modes, so a file that replaces another takes over its mode and owner. But a private file stays
-     * private.
+     * WASI has no modes, so a file that replaces another takes over its mode and owner. But a private one stays private,
+     * and one that is published may be read by whoever may read its folder.
      */
     path_rename(_from, start, length, _to, newStart, newLength) {
       const [from, to] = [path(start, length), path(newStart, newLength)];
@@ -291,8 +297,10 @@ export function start(module, args, environment, temporary, lock) {
             // Without the right to change the owner, the file keeps its own.
           }
         }
-        if (!/(^|\/)\.bloom-wasm-private-[^/]*$/.test(String(from)))
-          fs.chmodSync(from, there ? there.mode : 0o666 & ~process.umask());
+        const folderOf = (/** @type {Buffer} */ name) => Buffer.from(dirname(name.toString("latin1")), "latin1");
+        const ofFolder = () => fs.statSync(folderOf(to)).mode & 0o666;
+        const ofNew = () => (isOwn(from) ? ofFolder() | 0o600 : 0o666 & ~process.umask());
+        if (!isPrivate(from)) fs.chmodSync(from, there ? there.mode : ofNew());
         fs.renameSync(from, to);
         if (lock.path.equals(from)) lock.set(to);
         else temporary.set(undefined);

@@ -98,7 +98,10 @@ pub fn in_words(error: &anyhow::Error) -> String {
             .and_then(|number| words.strip_suffix(&format!(" (os error {number})")))
             .map_or(words.clone(), str::to_owned)
     });
-    words.collect::<Vec<_>>().join(": ")
+    let mut words: Vec<_> = words.collect();
+    // Who reads a file names it, and so may whoever asked for it.
+    words.dedup();
+    words.join(": ")
 }
 
 #[cfg(test)]

@@ -38,8 +38,8 @@ const files = (name) =>
   Object.fromEntries(readdirSync(at(name)).map((file) => [file, readFileSync(at(name, file), "base64")]));
 
 /** The manifest's payload. */
-const payload = () =>
-  JSON.parse(Buffer.from(JSON.parse(readFileSync(at("public/feed.json"), "utf8")).payload, "base64url"));
+const payload = (name = "public") =>
+  JSON.parse(Buffer.from(JSON.parse(readFileSync(at(name, "feed.json"), "utf8")).payload, "base64url"));
 
 /** The calls that change files. Call number FAULT fails; with FULL, a full disk, all later writing calls fail, too. */
 const faulty = `
@@ -133,6 +133,31 @@ test("a publication in which any call fails leaves the old feed or the next", ()
     assert.ok(faults > 5, `only ${faults} calls`);
   }
   assert.deepEqual([...failed].sort(), ["fsyncSync", "openSync", "renameSync", "unlinkSync", "writevSync"]);
+});
+
+test("after a first publication in which any call fails, a line that describes nothing goes on with what was said", () => {
+  list(300);
+  writeFileSync(at("good"), "key-7\n");
+  const begin = ["feed", "publish", "first", "--state", "first-state", "--profile", "raw", "--tag", "x=list"];
+  const settings = ["--allow", "good", "--allow-wins", "--expires-in", "1d"];
+  let remembered = 0;
+  for (let fault = 1; ; fault++) {
+    for (const name of ["first", "first-state", "log"]) rmSync(at(name), { recursive: true, force: true });
+    const { status, stderr } = run([...begin, ...settings], faulty, { FAULT: `${fault}`, LOG: at("log") });
+    if (!existsSync(at("log"))) {
+      assert.equal(status, 0, stderr);
+      break;
+    }
+    // Without a state, that line is refused.
+    if (!existsSync(at("first-state/state.json"))) continue;
+    remembered++;
+    rmSync(at("first-state/feed.lock"), { force: true });
+    done("feed", "publish", "first", "list", "--state", "first-state");
+    const { count, createdAt, expires } = payload("first");
+    assert.deepEqual([count, expires - createdAt], [299, 86_400_000], `call ${fault}: ${stderr}`);
+    assert.match(`${done("check", "first", "key-8")}`, /^key-8\tx\n$/);
+  }
+  assert.ok(remembered > 5, `only ${remembered}`);
 });
 
 test("a clock before 1970 is reported, and nothing is signed", () => {

@@ -79,7 +79,8 @@ pub fn run(args: DiffArgs, streams: &mut Streams) -> Result<Answer> {
     let all = || [&args.old, &args.new].into_iter().chain(&args.allow);
     read::check_stdin(all().chain([&args.base]))?;
     write::check(&args.output)?;
-    write::check_inputs("a list", all().chain([&args.base]), &args.output)?;
+    write::check_inputs("a list", all(), &args.output)?;
+    write::check_inputs("the base", [&args.base], &args.output)?;
     args.secret.check_output(&args.output)?;
     let parent = blob::open(&args.base, args.secret.read()?.as_ref(), streams)?;
     parent.filter().require_untagged().context(

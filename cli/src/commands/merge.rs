@@ -28,6 +28,7 @@ pub struct MergeArgs {
 }
 
 pub fn run(args: MergeArgs, streams: &mut Streams) -> Result<Answer> {
+    read::check_stdin(&args.files)?;
     write::check(&args.output)?;
     args.secret.check_output(&args.output)?;
     let secret = args.secret.read()?;

@@ -1,5 +1,6 @@
 //! `verify`: a blob or a folder, compared with lists.
 
+use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
@@ -88,8 +89,13 @@ pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     } else {
         None
     };
-    if args.tags.any() && args.members.iter().chain(args.tags.lists()).any(|list| list.as_os_str() == "-") {
-        bail!("with --tag, the lists are read twice, so none can be standard input");
+    for list in args.members.iter().chain(args.tags.lists()).filter(|_| args.tags.any()) {
+        let is_stream = list.as_os_str() == "-" || fs::metadata(list).is_ok_and(|there| !there.is_file());
+        ensure!(
+            !is_stream,
+            "{}: with --tag, the lists are read twice, so each must be a file",
+            read::name(list)
+        );
     }
     let blob = match whole {
         Some(blob) => blob,
@@ -123,8 +129,9 @@ pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
         },
     )?;
     members.sort_unstable();
-
     let filter = blob.filter();
+    require_members(&args, &summary, count, filter.count() == Some(0) || filter.estimated_count() == 0.0)?;
+
     let estimated_fpr = filter.estimated_fpr();
     let (probes, absent_summary) = if args.absent.is_empty() {
         let enough = if estimated_fpr > 0.0 { (100.0 / estimated_fpr).min(1e9) as u64 } else { 0 };
@@ -159,7 +166,16 @@ fn verify_sharded(mut sharded: Sharded, args: &VerifyArgs, streams: &mut Streams
     }
     ensure!(!args.tags.any() || sharded.shards.tags.is_some(), "{NO_TAGS}");
     let measured = sharded.measure(&args.members, &args.tags, &args.omitted, args.probes, streams)?;
+    require_members(args, &measured.summary, measured.members, sharded.shards.head.count == 0)?;
     Verdict::from(&measured).tell(args, &measured.summary, &Summary::default(), streams)
+}
+
+/// Fails if there was no member to ask for, unless that was to be expected: the list is more likely a failed download.
+fn require_members(args: &VerifyArgs, summary: &Summary, members: u64, is_empty: bool) -> Result<()> {
+    let may_be_none = is_empty || args.omitted.min_length > 0 || args.omitted.min_count > 0;
+    summary.require_lists(may_be_none)?;
+    ensure!(members > 0 || may_be_none, "the lists have no key to ask for");
+    Ok(())
 }
 
 impl From<&Measured> for Verdict {

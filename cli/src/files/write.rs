@@ -54,11 +54,11 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
     id(one).is_some_and(|one| id(other) == Some(one))
 }
 
-/// WASI has no file identities, so this compares paths, and follows the links at their ends.
+/// Other systems' file identities aren't stable in the standard library, so this can't tell that two names are hard
+/// links to one file.
 #[cfg(not(unix))]
 pub fn is_same(one: &Path, other: &Path) -> bool {
-    let here = std::env::current_dir().unwrap_or_default();
-    let place = |path| target(path).ok().map(|(file, _)| here.join(file));
+    let place = |path| slashed(path).canonicalize().ok();
     place(one).is_some_and(|one| place(other) == Some(one))
 }
 
@@ -153,7 +153,7 @@ fn prefix(kind: Kind) -> &'static str {
     match kind {
         Kind::Any => ".bloom-wasm-",
         Kind::Own => ".bloom-wasm-own-",
-        // bin/wasi.js knows this prefix, since WASI has no modes.
+        // bin/wasi.js knows these prefixes, since WASI has no modes.
         Kind::Private => ".bloom-wasm-private-",
     }
 }
@@ -260,6 +260,21 @@ pub fn write_secret(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// Makes a folder that nobody else may read, unless there is one.
+pub fn create_private_folder(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    #[cfg(unix)]
+    return std::os::unix::fs::DirBuilderExt::mode(&mut fs::DirBuilder::new(), 0o700).create(path);
+    // bin/wasi.js gives a folder with this prefix a mode of its own.
+    #[cfg(not(unix))]
+    return fs::rename(
+        tempfile::Builder::new().prefix(prefix(Kind::Private)).tempdir_in(folder(path))?.keep(),
+        path,
+    );
+}
+
 /// Writes the bytes to a temporary file beside the final one, with the owner and the mode of the file it will replace.
 fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>, kind: Kind) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
@@ -276,6 +291,13 @@ fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>, kind: Kind) -> 
     *path = Some(temporary.path().to_owned());
     drop(path);
     temporary.as_file_mut().write_all(bytes)?;
+    // Clients must be able to read all that is published, whatever the umask of this run: whoever may read the folder.
+    #[cfg(unix)]
+    if there.is_none() && kind == Kind::Own {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(folder(file))?.permissions().mode() & 0o666 | 0o600;
+        temporary.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
+    }
     // WASI knows no modes: what runs the tool there gives the file its mode when it is renamed.
     if let Some(there) = there
         && !cfg!(target_os = "wasi")

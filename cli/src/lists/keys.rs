@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::lines::{self, Place};
 use super::look::{Hash, is_page, is_url};
 use crate::args::omitted::Omitted;
+use crate::args::tags::TagList;
 use crate::files::read::name;
 use crate::streams::Streams;
 use crate::text::{counted, grouped, quoted};
@@ -83,6 +84,13 @@ pub struct List {
     pub tag: Option<String>,
     #[serde(flatten)]
     pub counts: Counts,
+}
+
+impl List {
+    /// A list with a tag, before it is read.
+    pub fn unread(TagList { name: tag, list }: &TagList) -> Self {
+        List { name: name(list), tag: Some(tag.clone()), counts: Counts { keys: 0, skipped: 0 } }
+    }
 }
 
 impl Counts {

@@ -66,9 +66,11 @@ impl DescriptionArgs {
         let known = folder.load()?;
         match known {
             // Nothing was published, so nobody relies on what an earlier run said.
-            Some(known) if known.generation == 0 && self.begins() => {
+            Some(known) if known.manifest.is_empty() && self.begins() => {
                 let mut state = self.begin(known.identity.feed_id, secret)?;
                 state.unlisted = known.unlisted;
+                // Whoever saw a manifest that was signed but never stayed must not see its number again.
+                state.generation = known.generation;
                 Ok(state)
             }
             Some(known) => Ok(known),
@@ -225,20 +227,23 @@ pub struct SettingsArgs {
 impl SettingsArgs {
     /// The settings of this run.
     pub fn after(&self, before: &Settings, profile: Profile, now: u64) -> Result<Settings> {
+        // A path may be written in another way than last time.
+        let has =
+            |lists: &[PathBuf], list: &Path| lists.iter().any(|other| other == list || is_same(other, list));
         for list in &self.without_allow {
             let name = list.display();
-            ensure!(before.allow.contains(list), "--without-allow {name}: the feed has no such allowlist");
-            ensure!(!self.allow.contains(list), "--allow and --without-allow name the same list, {name}");
+            ensure!(has(&before.allow, list), "--without-allow {name}: the feed has no such allowlist");
+            ensure!(!has(&self.allow, list), "--allow and --without-allow name the same list, {name}");
         }
         let mut allow = before.allow.clone();
-        allow.retain(|list| !self.without_allow.contains(list));
+        allow.retain(|list| !has(&self.without_allow, list));
         for list in &self.allow {
             // The next run couldn't read it.
             let is_descriptor =
                 ["-", "/dev/stdin", "/dev/fd", "/proc"].iter().any(|path| list.starts_with(path));
             let is_stream = is_descriptor || fs::metadata(list).is_ok_and(|there| !there.is_file());
             ensure!(!is_stream, "--allow {}: each run reads this list, so it must be a file", list.display());
-            if !allow.contains(list) {
+            if !has(&allow, list) {
                 allow.push(list.clone());
             }
         }

@@ -4,6 +4,7 @@
 //! from before the manifest is in place until the last part is deleted. It identifies them by their hashes, because
 //! times may differ in a copy of the folder, or on a machine that builds a shard.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -47,7 +48,15 @@ pub fn read(dir: &Path, feed: &ShardedFeed) -> Result<Vec<Entry>> {
         ensure!(is_ours, "{}: its profile or secret is not that of the feed", name());
         Ok(Entry { count: count(&blob).with_context(name)?, ..entry })
     };
-    (0..sharding.shards()).map(part).collect()
+    let entries = (0..sharding.shards()).map(part).collect::<Result<Vec<_>>>()?;
+    // The first bits of their digests differ, so no two shards with keys are the same.
+    let mut first = HashMap::new();
+    for (shard, entry) in (0..).zip(&entries).filter(|(_, entry)| entry.count > 0) {
+        if let Some(other) = first.insert(entry.sha256, shard) {
+            bail!("{}: this is the part of shard {other}", dir.join(file_of_shard(shard)).display());
+        }
+    }
+    Ok(entries)
 }
 
 /// Copies them into the folder of the feed.

@@ -122,9 +122,9 @@ impl<P: ManifestPayload> Publication<P> {
         Ok(())
     }
 
-    /// Whether the next generation is the first.
+    /// Whether nothing was published yet.
     pub fn is_first(&self) -> bool {
-        self.state.generation == 0
+        self.state.manifest.is_empty()
     }
 
     /// How keys become digests.

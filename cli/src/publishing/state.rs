@@ -2,7 +2,6 @@
 //! what was published. Without shards also the digests of all members, and those that each delta removed.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -223,14 +222,7 @@ impl StateFolder {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).with_context(name)?;
         }
-        #[cfg(unix)]
-        let created = std::os::unix::fs::DirBuilderExt::mode(&mut fs::DirBuilder::new(), 0o700).create(path);
-        #[cfg(not(unix))]
-        let created = fs::create_dir(path);
-        match created {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-            created => created.with_context(name),
-        }
+        write::create_private_folder(path).with_context(name)
     }
 
     /// Locks the folder.

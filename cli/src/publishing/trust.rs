@@ -68,8 +68,12 @@ impl KeyArgs {
         ensure!(!is_twice, "--sign names one key twice");
         let most = manifest::MAX_SIGNATURES;
         ensure!(signers.len() <= most, "--sign can be repeated {most} times");
-        let own = signers.iter().map(SigningKey::verifying_key);
-        let known: Vec<_> = own.chain(self.without_key.iter().copied()).collect();
+        let own = || signers.iter().map(SigningKey::verifying_key);
+        ensure!(
+            !own().any(|key| self.without_key.contains(&key)),
+            "--sign and --without-key name the same key"
+        );
+        let known: Vec<_> = own().chain(self.without_key.iter().copied()).collect();
         Ok(Trust { signers, unsigned: self.trust_unsigned, everybody: known.is_empty(), known })
     }
 }

@@ -67,7 +67,7 @@ fn an_import_says_how_to_see_that_it_was_right() {
 #[test]
 fn a_file_of_another_format_breaks_the_rules_of_the_named_one() {
     let folder = TempDir::new().unwrap();
-    let file = "go-bits-and-blooms/medium/filter.json";
+    let file = "go-bits-and-blooms/medium/filter.bin";
     for (format, words) in [
         ("redisbloom", "BF.SCANDUMP"),
         ("filterpassword", "FilterPassword"),

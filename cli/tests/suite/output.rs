@@ -483,6 +483,8 @@ fn sharded_feed(folder: &Path) {
 #[test]
 fn the_state_is_for_its_owner_alone() {
     with_list(|folder, _| {
+        succeeds(folder, "umask 000; seq 9 > few; tool feed publish other few --state open --profile raw");
+        assert_eq!(mode(&folder.join("open")), 0o700);
         feed(folder);
         let state = folder.join("made/state");
         // A file that became readable by accident no longer is after the next run.
@@ -493,13 +495,84 @@ fn the_state_is_for_its_owner_alone() {
         for name in remembered {
             assert_eq!(mode(&state.join(&name)), 0o600, "{name}");
         }
-        // WASI's folders have no modes.
-        if std::env::var_os("BLOOM_WASM_TOOL").is_none() {
-            assert_eq!(mode(&state), 0o700);
-        }
+        assert_eq!(mode(&state), 0o700);
         // What is published is for everybody.
         for name in names(&folder.join("public")) {
             assert_ne!(mode(&folder.join("public").join(&name)) & 0o044, 0, "{name}");
+        }
+    });
+}
+
+/// A crontab may have another umask than the shell of the first run, and clients need all that the manifest names.
+#[test]
+fn what_is_published_is_as_readable_as_its_folder() {
+    with_list(|folder, _| {
+        for (umask, expected) in [("022", 0o644), ("027", 0o640), ("077", 0o600)] {
+            let publish = format!("feed publish public-{umask} list --state state-{umask}");
+            succeeds(folder, &format!("umask {umask}; seq 3000 > list; tool {publish} --profile raw"));
+            for later in ["077", "000"] {
+                succeeds(folder, &format!("umask {later}; echo {later} >> list; tool {publish}"));
+            }
+            let public = folder.join(format!("public-{umask}"));
+            let modes: Vec<_> = names(&public).iter().map(|name| mode(&public.join(name))).collect();
+            assert_eq!(modes, vec![expected; 4], "umask {umask}");
+        }
+    });
+}
+
+/// Whatever way leads to it.
+#[test]
+fn no_input_is_replaced() {
+    with_list(|folder, _| {
+        let secret = "000102030405060708090a0b0c0d0e0f";
+        succeeds(folder, &format!("echo {secret} > secret; mkdir sub; ln -s . here; ln -s ../list sub/link"));
+        succeeds(folder, "cp list new; echo c >> new; tool build list -o base");
+        succeeds(folder, "tool diff list new --base base -o delta");
+        let files = ["list", "new", "base", "delta", "secret"];
+        let read = || files.map(|name| fs::read(folder.join(name)).unwrap());
+        let before = read();
+        for to in ["sub/..", "here", "$PWD", "../$(basename \"$PWD\")"] {
+            for (script, what) in [
+                (format!("build {to}/list -o list"), "a list"),
+                (format!("build list -o {to}/list"), "a list"),
+                ("build sub/link -o list".to_owned(), "a list"),
+                (format!("build new --allow {to}/list -o list"), "a list"),
+                (format!("build new --tag x={to}/list -o list"), "a list"),
+                (format!("build new --secret-file {to}/secret -o secret"), "the secret"),
+                (format!("apply base {to}/delta -o delta"), "a delta"),
+                (format!("diff {to}/list new --base base -o list"), "a list"),
+                (format!("diff list new --base {to}/base -o base"), "the base"),
+            ] {
+                let output = sh(folder, &format!("tool {script}"));
+                let said = String::from_utf8(output.stderr).unwrap();
+                assert_eq!(output.status.code(), Some(2), "{script}: {said}");
+                assert!(
+                    said.ends_with(&format!(": this is both {what} and the output\n")),
+                    "{script}: {said}"
+                );
+                assert!(read() == before, "{script}");
+            }
+        }
+        // A list is known by the file, not by the way to it.
+        succeeds(folder, "tool feed publish public --tag x=list --state state --profile raw");
+        succeeds(folder, "echo d >> list; tool feed publish public here/list --state state");
+    });
+}
+
+/// The exit code answers even if nobody reads the rest.
+#[test]
+fn an_expired_feed_is_told_to_whoever_reads_nothing() {
+    with_list(|folder, _| {
+        let old = "--created-at 2020-01-01T00:00:00Z";
+        succeeds(folder, &format!("tool feed publish public list --state state --profile raw {old}"));
+        for options in ["", "--json"] {
+            succeeds(
+                folder,
+                &format!("(sleep 0.1; tool feed verify public {options}; echo $? > code) | true; wait"),
+            );
+            succeeds(folder, "while [ ! -s code ]; do sleep 0.1; done");
+            assert_eq!(fs::read_to_string(folder.join("code")).unwrap(), "1\n", "{options}");
+            fs::remove_file(folder.join("code")).unwrap();
         }
     });
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use ed25519_dalek::SigningKey;
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use ed25519_dalek::pkcs8::{EncodePrivateKey, KeypairBytes};
@@ -21,6 +21,7 @@ pub struct KeygenArgs {
 }
 
 pub fn run(args: KeygenArgs, streams: &mut Streams) -> Result<Answer> {
+    ensure!(!write::is_stdout(&args.output), "a secret key isn't printed: give a file");
     let secret_key = random::bytes()?;
     let public = manifest::public_key(&SigningKey::from_bytes(&secret_key).verifying_key());
     // Without the public key in it: OpenSSL 3.0 doesn't read a file with both.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::args::secret::SecretArgs;
 use crate::publishing::folder::{Description, Folder};
 use crate::publishing::manifest;
-use crate::streams::{Answer, Streams};
+use crate::streams::{Answer, Streams, unless_closed};
 
 /// Read a feed as a client would, and describe it
 ///
@@ -44,7 +44,8 @@ pub fn run(args: ReadArgs, streams: &mut Streams) -> Result<Answer> {
     let is_checked = !args.public_key.is_empty();
     if args.json {
         let description = folder.describe()?;
-        streams.print_json(&Report { description, verified: is_checked.then_some(true) })?;
+        // The exit code answers even if nobody reads the rest.
+        unless_closed(streams.print_json(&Report { description, verified: is_checked.then_some(true) }))?;
         return Ok(answer);
     }
     let mut rows = folder.rows()?;
@@ -54,6 +55,6 @@ pub fn run(args: ReadArgs, streams: &mut Streams) -> Result<Answer> {
         (false, false) => "none",
     };
     rows.push(("signature", signature.to_owned()));
-    streams.print_rows(&rows)?;
+    unless_closed(streams.print_rows(&rows))?;
     Ok(answer)
 }

@@ -33,5 +33,11 @@ fn merge_is_the_filter_of_both_lists() {
         let output = run(folder, &["merge", "ribbon", "ribbon", "-o", "none"], b"");
         assert!(text(&output.stderr).contains("[not_mergeable]"), "{}", text(&output.stderr));
     }
+    let output = run(folder, &["merge", "-", "-", "-o", "none"], &std::fs::read(folder.join("one")).unwrap());
+    assert!(
+        text(&output.stderr).contains("standard input can be read only once"),
+        "{}",
+        text(&output.stderr)
+    );
     assert!(!folder.join("none").exists());
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{run, with_filter};
+use super::{run, text, with_filter};
 
 #[test]
 fn verify_counts() {
@@ -26,5 +26,35 @@ fn verify_counts() {
         assert_eq!((code, &json["probes"], &json["falsePositives"]), (Some(0), &2.into(), &0.into()));
         let (code, json) = verify(&["--members", "other"]);
         assert_eq!((code, &json["falseNegatives"]), (Some(1), &2.into()));
+    });
+}
+
+/// A download that failed says nothing of a filter.
+#[test]
+fn lists_that_are_none_verify_nothing() {
+    with_filter(|folder| {
+        fs::write(folder.join("empty"), "").unwrap();
+        fs::write(folder.join("page"), "<!doctype html>\n").unwrap();
+        assert!(run(folder, &["build", "empty", "--allow-empty", "-o", "none.bloom"], b"").status.success());
+        let built = ["build", "list", "--profile", "url", "-o", "url.bloom"];
+        assert!(run(folder, &built, b"").status.success());
+        for (blob, list, words) in [
+            ("f.bloom", "empty", "empty: this list gave no key"),
+            ("f.bloom", "page", "page: this is a page of HTML or XML"),
+            ("url.bloom", "page", "page: this is a page of HTML or XML"),
+        ] {
+            let output = run(folder, &["verify", blob, "--members", list, "--probes", "9"], b"");
+            assert!(output.status.code() == Some(2) && text(&output.stderr).contains(words), "{output:?}");
+        }
+        let output = run(folder, &["verify", "none.bloom", "--members", "empty", "--probes", "9"], b"");
+        assert!(output.status.success(), "{output:?}");
+        // With tags, lists are read twice.
+        assert!(run(folder, &["build", "--tag", "x=list", "-o", "tagged.bloom"], b"").status.success());
+        for list in ["-", "/dev/null"] {
+            let args = ["verify", "tagged.bloom", "--tag", &format!("x={list}"), "--probes", "9"];
+            let output = run(folder, &args, b"");
+            let words = "with --tag, the lists are read twice, so each must be a file";
+            assert!(output.status.code() == Some(2) && text(&output.stderr).contains(words), "{output:?}");
+        }
     });
 }

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use serde_json::{Value, json};
 
 use super::{at, check, description, feed, files, names, publish, read, verify, write_list};
-use crate::in_process::{Hook, tool, tool_on, write};
+use crate::in_process::{Hook, done, tool, tool_on, write};
 
 /// Something that can't be deleted: a folder where the file should be.
 fn put_folder(path: &std::path::Path) {
@@ -22,6 +22,70 @@ fn run(folder: &tempfile::TempDir, hours: u32) -> (u8, String) {
     let args = format!("feed publish @public @list --state @state --sign @key {more}");
     let (code, _, err) = tool(folder, &args);
     (code, err)
+}
+
+/// A crontab's line says none of it, whatever became of the run that said it: the first, or the first after a loss.
+#[test]
+fn a_run_that_begins_and_fails_has_said_what_the_feed_is() {
+    for is_lost in [false, true] {
+        let folder = feed("");
+        let manifest = folder.path().join("public/feed.json");
+        let state = folder.path().join("state");
+        write_list(&folder, 0..1000);
+        write(&folder, "good", "key-1.example\n");
+        let publish = "feed publish @public @list --state @state --sign @key";
+        if is_lost {
+            done(&folder, &format!("{publish} --profile raw"));
+            fs::remove_dir_all(&state).unwrap();
+        }
+        // Everything is ready but the manifest, where a folder appears.
+        let old = fs::read(&manifest).ok();
+        let mut input = Hook(|_: &[u8]| {
+            if !manifest.is_dir() {
+                put_folder(&manifest);
+            }
+            Ok(())
+        });
+        let list = folder.path().join("list").display().to_string();
+        let begin = format!(
+            "feed publish @public - --state @state --sign @key --profile raw --allow-empty --tag x={list} --allow \
+             @good --allow-wins --expires-in 1d"
+        );
+        let mut err = Vec::new();
+        assert_eq!(tool_on(&folder, &begin, &mut input, &mut io::sink(), &mut err), 2);
+        let err = String::from_utf8(err).unwrap();
+        assert!(err.contains("feed.json: is a directory") || err.contains("Is a directory"), "{err}");
+        fs::remove_dir(&manifest).unwrap();
+        if let Some(old) = old {
+            fs::write(&manifest, old).unwrap();
+        }
+        done(&folder, publish);
+        let head = verify(&folder);
+        let lasts = head["expires"].as_u64().unwrap() - head["createdAt"].as_u64().unwrap();
+        assert_eq!((lasts, &head["count"]), (24 * 60 * 60 * 1000, &999.into()));
+        let blob = read(&folder);
+        assert_eq!(blob.filter().tags(b"key-2.example").unwrap(), ["x"]);
+        assert!(!blob.filter().has(b"key-1.example"));
+    }
+}
+
+/// Nobody relies on a feed that never came, even if its first number is used up.
+#[test]
+fn a_feed_that_was_never_published_can_be_described_anew() {
+    let folder = feed("");
+    write_list(&folder, 0..100);
+    done(&folder, "feed publish @public @list --state @state --profile url");
+    // As a run leaves it that couldn't put its manifest in place.
+    fs::remove_dir_all(folder.path().join("public")).unwrap();
+    let json = folder.path().join("state/state.json");
+    let mut state: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    for (field, value) in [("members", Value::Null), ("manifest", json!("")), ("files", json!([]))] {
+        state[field] = value;
+    }
+    fs::write(&json, state.to_string()).unwrap();
+    let (code, out, err) = tool(&folder, "feed publish @public @list --state @state --profile raw");
+    assert!(code == 0 && out.contains("generation 2"), "{out}{err}");
+    assert!(err.contains("nobody has signed this"), "{err}");
 }
 
 #[test]

@@ -109,6 +109,15 @@ fn settings_are_remembered() {
     assert!(found(3000..4000) > 30, "a tenth of them");
     refused(&folder, &(publish("out") + " --without-allow @more"), "the feed has no such allowlist");
     refused(&folder, &(publish("out") + " --without-allow @allow --allow @allow"), "name the same list");
+    // A list is known by its file.
+    fs::create_dir(folder.path().join("sub")).unwrap();
+    done(&folder, &(publish("out") + " --allow @sub/../allow"));
+    assert_eq!(state(&dir)["settings"]["allow"].as_array().unwrap().len(), 1);
+    refused(
+        &folder,
+        &(publish("out") + " --without-allow @sub/../allow --allow @allow"),
+        "name the same list",
+    );
     // An allowlist that is missing is told.
     fs::remove_file(folder.path().join("allow")).unwrap();
     refused(&folder, &publish("out"), "allow: No such file");

@@ -373,6 +373,10 @@ fn parts_that_are_none_of_the_feed_are_refused() {
     assert_eq!(files(&folder.path().join("parts")).len(), 4);
     done(&folder, &four);
     assert_eq!(payload(&folder.path().join("out"))["count"], 0);
+    // Two jobs for one shard would lose the keys of the other.
+    jobs(&folder, 0..1000);
+    fs::copy(self::part(&folder, 1), self::part(&folder, 2)).unwrap();
+    refused(&folder, PUBLISH, "shard-00002.bloom: this is the part of shard 1");
     // Parts with another profile than the feed are refused later too.
     (0..4).for_each(|shard| drop(part(shard, " --profile password --lowercase --fpr 1e-3")));
     refused(&folder, PUBLISH, "shard-00000.bloom: its profile or secret is not that of the feed");

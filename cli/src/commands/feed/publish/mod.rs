@@ -17,7 +17,7 @@ use crate::args::number::{self, created_at};
 use crate::args::secret::SecretArgs;
 use crate::args::tags::{TagArgs, WithoutArgs};
 use crate::files::read;
-use crate::lists::keys::Notices;
+use crate::lists::keys::{List, Notices};
 use crate::publishing::description::{DescriptionArgs, SettingsArgs, with_known_tags};
 use crate::publishing::guard::GuardArgs;
 use crate::publishing::publication::{Opened, Publication};
@@ -84,19 +84,14 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
         [("the state", state.clone())].into_iter().chain(keys_of).chain(secret_of).collect();
     if args.description.begins() {
         fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
+        require_private(&private, &dir)?;
         StateFolder::create(&state)?;
     }
-    let served = place(&dir)?;
-    for (what, path) in private {
-        // A link in the folder is served like a file, and one elsewhere may lead there.
-        let name = path.parent().zip(path.file_name()).map(|(parent, name)| Ok(place(parent)?.join(name)));
-        let places = [Ok(place(&path)?)].into_iter().chain(name).collect::<Result<Vec<_>>>()?;
-        let is_served = places.iter().any(|place| place.starts_with(&served));
-        ensure!(!is_served, "{what} must not be in the folder that is served");
-    }
+    // Only now do all paths lead somewhere.
+    require_private(&private, &dir)?;
     let folder = StateFolder::open(&state)?;
     let path = state;
-    let state = args.description.state(&folder, &dir, &path, &trust, secret.as_ref())?;
+    let mut state = args.description.state(&folder, &dir, &path, &trust, secret.as_ref())?;
     // Wrong options are reported later: they are no reason to let the old list expire.
     let same = args.description.require_same(&state).with_context(|| path.display().to_string());
     let profile = state.identity.profile()?;
@@ -106,6 +101,11 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
         Err(why) => (state.settings.clone(), Some(why)),
     };
     let (lists, tags) = with_known_tags(&lists, tags, &without, &state);
+    if state.manifest.is_empty() || state.is_recovered {
+        // If this run fails, the next one goes on with what this one was told.
+        state.settings = settings.clone();
+        state.lists.members = tags.tags.iter().map(List::unread).collect();
+    }
     let (is_sharded, is_recovered) = (state.shards.is_some(), state.is_recovered);
     let unsigned = keys.unsigned;
     let opened = Opened { dir, folder, state, secret, trust, now, grace: settings.grace, unsigned };
@@ -126,6 +126,19 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     } else {
         whole::publish(run, Publication::open(opened, streams)?, streams)
     }
+}
+
+/// Fails if one of the paths leads into the folder that is served.
+fn require_private(paths: &[(&str, PathBuf)], dir: &Path) -> Result<()> {
+    let served = place(dir)?;
+    for (what, path) in paths {
+        // A link in the folder is served like a file, and one elsewhere may lead there.
+        let name = path.parent().zip(path.file_name()).map(|(parent, name)| Ok(place(parent)?.join(name)));
+        let places = [Ok(place(path)?)].into_iter().chain(name).collect::<Result<Vec<_>>>()?;
+        let is_served = places.iter().any(|place| place.starts_with(&served));
+        ensure!(!is_served, "{what} must not be in the folder that is served");
+    }
+    Ok(())
 }
 
 /// Where a path leads. If it can't be followed, as one of what isn't there yet, it is only made absolute.

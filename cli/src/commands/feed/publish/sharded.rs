@@ -58,7 +58,6 @@ impl Run {
             "a folder of parts can't be combined with tags or an allowlist"
         );
         writer.tags = writer.feed.next_tags(&self.tags, &self.without)?;
-        // WASI can't resolve canonical paths.
         let dir = std::path::absolute(dir).with_context(|| dir.display().to_string())?;
         writer.entries = parts::read(&dir, &writer.feed)?;
         self.require_keys(writer.count())?;
