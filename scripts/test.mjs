@@ -19,8 +19,9 @@ const env = {
   ...process.env,
   BLOOM_WASM_TABLE: table,
   BLOOM_WASM_MISSING: join(folder, "missing"),
-  // Nothing is compiled twice here, so incremental data would be wasted.
+  // Nothing is compiled twice here, so incremental data would be wasted. Nor is anything debugged.
   CARGO_INCREMENTAL: "0",
+  CARGO_PROFILE_DEV_DEBUG: "0",
   CARGO_PROFILE_TEST_CODEGEN_UNITS: "1",
 };
 let failed = 0;
@@ -137,8 +138,8 @@ const tiers = {
       await step(`cargo package --workspace --allow-dirty --locked --quiet --target-dir ${join(folder, "packages")}`);
       unpacked();
       await crateTests("--tests -- --ignored");
-      await crateTests("--test suite -- hostile::mutations hostile::noise", { MUTATIONS: 100_000 });
-      await crateTests("--test suite -- tool::every_command_on_mutated_blobs", { MUTATIONS: 10_000 });
+      await crateTests("--test suite -- hostile::mutations hostile::noise", { MUTATIONS: 30_000 });
+      await crateTests("--test suite -- tool::every_command_on_mutated_blobs", { MUTATIONS: 3000 });
       await step("node scripts/instructions.mjs");
     },
     async () => {
@@ -151,13 +152,15 @@ const tiers = {
   ],
   scale: [
     async () => {
-      await crateTests("--test suite -- tool::", { MUTATIONS: 100_000 });
+      await crateTests("--test suite -- tool:: hostile::", { MUTATIONS: 100_000 });
       await crateTests("--test suite -- tags:: --ignored", { KEYS: 1_000_000 });
       await reader("python3 tests/readers/check.py --every");
     },
     async () => {
       await step("cargo build --release --locked --quiet");
       await build();
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/api/hostile.test.mjs`, { MUTATIONS: 300_000 });
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/url/url.test.mjs`, { URLS: 300_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/api/handles.long.test.mjs`, { FILTERS: 1_000_000, STEPS: 300_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/url/spellings.long.test.mjs`, { SPELLINGS: 105_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/url/hosts.long.test.mjs`, { CASES: 1_000_000 });

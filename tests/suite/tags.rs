@@ -210,7 +210,7 @@ fn exact_after_days_of_change() {
 #[test]
 #[ignore = "takes a minute: `npm run test:all` runs it, and `npm run test:scale` with KEYS=1000000"]
 fn exact_after_60_days() {
-    let keys = std::env::var("KEYS").map_or(100_000, |keys| keys.parse().unwrap());
+    let keys = std::env::var("KEYS").map_or(30_000, |keys| keys.parse().unwrap());
     follow(skewed(keys, [80, 15, 4, 1]), 60, 1.into(), FPR);
     follow(sixty_four_lists(keys, 4), 60, 2.into(), FPR);
 }
