@@ -29,12 +29,12 @@ export const LONGER = [
   },
   {
     folder: "sharded",
-    files: ["asking", "cache", "many", "updates"],
+    files: ["asking", "cache", "many", "memory", "updates"],
     names: [
       ...["all answers", "least recently used", "no generation has", "no more requests", "can't be fetched"],
-      "the host publishes",
+      ...["the host publishes", "questions leave nothing"],
     ],
-    variables: { ASKED: 300, KEYS: 20_000 },
+    variables: { ASKED: 300, KEYS: 20_000, ROUNDS: 40 },
   },
   {
     folder: "interop",
