@@ -298,7 +298,7 @@ export function start(module, args, environment, temporary, lock) {
           }
         }
         const folderOf = (/** @type {Buffer} */ name) => Buffer.from(dirname(name.toString("latin1")), "latin1");
-        const ofFolder = () => fs.statSync(folderOf(to)).mode & 0o666;
+        const ofFolder = () => fs.statSync(folderOf(to)).mode & 0o664;
         const ofNew = () => (isOwn(from) ? ofFolder() | 0o600 : 0o666 & ~process.umask());
         if (!isPrivate(from)) fs.chmodSync(from, there ? there.mode : ofNew());
         fs.renameSync(from, to);

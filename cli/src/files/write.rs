@@ -291,11 +291,12 @@ fn temporary(file: &Path, bytes: &[u8], there: Option<Metadata>, kind: Kind) -> 
     *path = Some(temporary.path().to_owned());
     drop(path);
     temporary.as_file_mut().write_all(bytes)?;
-    // Clients must be able to read all that is published, whatever the umask of this run: whoever may read the folder.
+    // Clients must be able to read all that is published, whatever the umask of this run. So whoever may read the folder
+    // may read its files.
     #[cfg(unix)]
     if there.is_none() && kind == Kind::Own {
         use std::os::unix::fs::PermissionsExt;
-        let mode = fs::metadata(folder(file))?.permissions().mode() & 0o666 | 0o600;
+        let mode = fs::metadata(folder(file))?.permissions().mode() & 0o664 | 0o600;
         temporary.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
     }
     // WASI knows no modes: what runs the tool there gives the file its mode when it is renamed.

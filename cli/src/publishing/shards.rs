@@ -166,12 +166,8 @@ impl Writer {
     }
 
     /// Saves the state of a new feed, so that a killed run doesn't leave files without one.
-    pub fn begin(&mut self, settings: &Settings) -> Result<()> {
-        if !self.feed.is_first() {
-            return Ok(());
-        }
-        self.feed.state.settings = settings.clone();
-        self.feed.folder.save(&self.feed.state)
+    pub fn begin(&self) -> Result<()> {
+        if self.feed.is_first() { self.feed.folder.save(&self.feed.state) } else { Ok(()) }
     }
 
     /// The names of the tags, by their numbers.

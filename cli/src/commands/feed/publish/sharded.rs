@@ -62,7 +62,7 @@ impl Run {
         writer.entries = parts::read(&dir, &writer.feed)?;
         self.require_keys(writer.count())?;
         writer.check(&self.guard, writer.count())?;
-        writer.begin(&self.settings)?;
+        writer.begin()?;
         parts::copy(&dir, writer)?;
         let parts = parts::remember(&dir, writer)?;
         let published = writer.publish(Lists::default(), Some(parts), &self.settings, streams)?;
@@ -107,7 +107,7 @@ impl Run {
         let lists = Lists { members: summary.into_lists(members_counts), allowed: Vec::new() };
         let is_given_up = |list: &List| list.tag.as_ref().is_some_and(|tag| self.without.gives_up(tag));
         let mut replaced = self.guard.check_lists(&before.members, &lists.members, is_given_up)?;
-        writer.begin(&self.settings)?;
+        writer.begin()?;
         let conflicts = split.build(fpr, tags, streams, |made| writer.put(made))?;
         let mut rows = Vec::new();
         let different = writer.count() + conflicts.removed;
