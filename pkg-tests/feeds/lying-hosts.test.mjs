@@ -39,7 +39,8 @@ test("an error of a folder's URL names the manifest in it", async () => {
     for (const [name, opening] of Object.entries({ "feed.json": openFeed, "shards.json": openSharded })) {
       for (const url of [folder, `${folder}/`, `${folder}/?a.b#c`]) {
         const { message } = await fails(code, opening(url, { publicKey: null, cache: null }));
-        assert.ok(message.startsWith(`${url.split("#")[0]}`), message);
+        // A query may be a token.
+        assert.ok(message.startsWith(url.replace(/\?.*/, "?...")), message);
         assert.ok(message.endsWith(`; if that is a folder, its manifest is ${folder}/${name}`), message);
       }
       const { message } = await fails(code, opening(`${folder}/${name}`, { publicKey: null, cache: null }));

@@ -58,8 +58,18 @@ export const noNetwork = () => Promise.reject(new TypeError("offline"));
 /** A Worker's requests: an AbortController of one throws in another, as in workerd. `at` is the current request. */
 export function workerRequests(context) {
   const requests = { at: 1 };
-  const { AbortController } = globalThis;
-  context.after(() => (globalThis.AbortController = AbortController));
+  const { AbortController, fetch } = globalThis;
+  context.after(() => Object.assign(globalThis, { AbortController, fetch }));
+  // Node's own fetch makes such controllers too, and would lose its connections if they threw.
+  globalThis.fetch = (...args) => {
+    const mine = globalThis.AbortController;
+    globalThis.AbortController = AbortController;
+    try {
+      return fetch(...args);
+    } finally {
+      globalThis.AbortController = mine;
+    }
+  };
   globalThis.AbortController = class extends AbortController {
     #of = requests.at;
     #own() {
