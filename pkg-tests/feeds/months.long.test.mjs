@@ -181,8 +181,8 @@ const kB = (bytes) => `${(bytes / 1000).toFixed(1)} kB`;
 for (const { name, ...how } of [
   { name: "60 days, 1 % added and 1 % removed a day", publishes: 60, perDay: 1, changed: KEYS / 100 },
   {
-    name: "10 days of 24 publishes, 0.04 % of the keys changed each",
-    publishes: 240,
+    name: "5 days of 24 publishes, 0.04 % of the keys changed each",
+    publishes: 120,
     perDay: 24,
     changed: KEYS / 5000,
   },

@@ -183,6 +183,10 @@ fn a_list_is_never_replaced_by_its_filter() {
 #[test]
 #[cfg(target_os = "linux")]
 fn building_takes_at_most_32_bytes_a_line_beside_the_result() {
+    if std::env::var_os("BLOOM_WASM_TOOL").is_some() {
+        eprintln!("not tested: the memory of a build; Node's own is larger");
+        return;
+    }
     // A number of lines for which the array of their digests has just grown.
     const LINES: usize = (1 << 20) + 1;
     let folder = TempDir::new().unwrap();
