@@ -420,8 +420,9 @@ fn main() {
                         bits(one) << width | bits(other)
                     };
                     let mut values: Vec<u64> = digests.iter().map(value).collect();
-                    // n^2 / 2^(2 width + 1)
-                    let expected = 32.0;
+                    // n^2 / 2^(2 width + 1). In a shard, 48 bits of a digest are left, and equal ones give equal values.
+                    let of_equal = if window.ends_with("in a shard") { 2_f64.powi(-49) } else { 0.0 };
+                    let expected = 32.0 + (count as f64).powi(2) * of_equal;
                     let z = (pairs(&mut values) as f64 - expected) / expected.sqrt();
                     if z > worst.0 {
                         worst = (z, window);
