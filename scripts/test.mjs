@@ -161,13 +161,15 @@ const tiers = {
       await build();
       await step(`${NODE}=${8 * QUARTER} pkg-tests/api/hostile.test.mjs`, { MUTATIONS: 300_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/url/url.test.mjs`, { URLS: 300_000 });
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/api/exhaustion.long.test.mjs`, { EVERY: 1 });
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/api/reader-linear.long.test.mjs`, { LENGTH: 125_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/api/handles.long.test.mjs`, { FILTERS: 1_000_000, STEPS: 300_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/url/spellings.long.test.mjs`, { SPELLINGS: 105_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/url/hosts.long.test.mjs`, { CASES: 1_000_000 });
       const all = { PAIRS: 10_000_000, EACH: 20, EVERY: 1 };
       await step(`${NODE}=${24 * QUARTER} pkg-tests/url/below.long.test.mjs`, all);
       await step(`${NODE}=${8 * QUARTER} pkg-tests/api/engines.long.test.mjs`, { CASES: 1_000_000 });
-      await step(`${NODE}=${8 * QUARTER} pkg-tests/feeds/months.long.test.mjs`, { KEYS: 1_000_000 });
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/feeds/months.long.test.mjs`, { KEYS: 1_000_000, DAYS: 10 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/feeds/chaos.long.test.mjs`, { ROUNDS: 10_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/sharded/tool.long.test.mjs`, { KEYS: 200_000_000, LOOKUPS: 10_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/sharded/tags.long.test.mjs`, { KEYS: 1_000_000 });

@@ -18,6 +18,8 @@ import { installed } from "../helpers/installed.mjs";
 
 const { openFeed, RibbonFilter, urlExpressions } = await installed();
 const KEYS = Number(process.env.KEYS ?? 20_000);
+/** How long the feed is followed that is published each hour. */
+const DAYS = Number(process.env.DAYS ?? 5);
 const FPR = 1e-3;
 /** When the first list is published. By the clients' clock, nothing has expired yet. */
 const BEGUN = Date.UTC(2099, 0, 1);
@@ -181,8 +183,8 @@ const kB = (bytes) => `${(bytes / 1000).toFixed(1)} kB`;
 for (const { name, ...how } of [
   { name: "60 days, 1 % added and 1 % removed a day", publishes: 60, perDay: 1, changed: KEYS / 100 },
   {
-    name: "5 days of 24 publishes, 0.04 % of the keys changed each",
-    publishes: 120,
+    name: `${DAYS} days of 24 publishes, 0.04 % of the keys changed each`,
+    publishes: 24 * DAYS,
     perDay: 24,
     changed: KEYS / 5000,
   },

@@ -23,8 +23,7 @@ pub struct KeyArgs {
     /// A secret key to sign the manifest with; can be repeated. A manifest that it signed before is trusted
     #[arg(long, value_name = "KEY")]
     sign: Vec<PathBuf>,
-    /// The public key of a key that used to sign the feed and no longer does; can be repeated. A manifest
-    /// in the folder that it signed is trusted
+    /// The public key of a former signing key; can be repeated. A manifest in the folder that it signed is trusted
     #[arg(long, value_name = "KEY", value_parser = manifest::parse_public_key, allow_hyphen_values = true)]
     without_key: Vec<VerifyingKey>,
     /// Trust the manifest in the folder although it has no signature, to sign the feed for the first time
