@@ -109,6 +109,14 @@ function crateTests(options = "", variables = {}) {
   return step(`cargo test --locked --quiet ${options}`.trim(), { ...clippy, ...inMemory(), ...variables });
 }
 
+/** Packs both crates, and unless told otherwise compiles them from their packages, as their users do. */
+async function cratePackages(...options) {
+  const target = join(folder, "packages");
+  const command = "cargo package --workspace --allow-dirty --locked --quiet --target-dir";
+  await step([command, target, ...options].join(" "));
+  unpacked();
+}
+
 /** What `npm test` does for the package; `npm test -- package` does no more. */
 async function packageRow() {
   await build("--no-tool");
@@ -134,12 +142,11 @@ const tiers = {
       await step("cargo doc --no-deps --lib --locked --quiet", { RUSTDOCFLAGS: "-D warnings" });
       const npm = "--package bloom-wasm --features npm --target wasm32-unknown-unknown --lib";
       await step(`cargo clippy ${npm} --locked --quiet -- -D warnings`);
-      // Compiles both from their packages, as their users do.
-      await step(`cargo package --workspace --allow-dirty --locked --quiet --target-dir ${join(folder, "packages")}`);
-      unpacked();
+      await cratePackages("--no-verify");
       await crateTests("--tests -- --ignored");
-      await crateTests("--test suite -- hostile::mutations hostile::noise", { MUTATIONS: 30_000 });
-      await crateTests("--test suite -- tool::every_command_on_mutated_blobs", { MUTATIONS: 3000 });
+      const loops = "hostile::mutations hostile::noise interop::damaged cuckoo::nothing_is_left";
+      await crateTests(`--test suite -- ${loops}`, { EVERY: 1, MUTATIONS: 30_000 });
+      await crateTests("--test suite -- tool::every_command", { EVERY: 1, MUTATIONS: 2000 });
       await step("node scripts/instructions.mjs");
     },
     async () => {
@@ -152,7 +159,8 @@ const tiers = {
   ],
   scale: [
     async () => {
-      await crateTests("--test suite -- tool:: hostile::", { MUTATIONS: 100_000 });
+      await cratePackages();
+      await crateTests("--test suite -- tool:: hostile:: interop::damaged", { EVERY: 1, MUTATIONS: 100_000 });
       await crateTests("--test suite -- tags:: --ignored", { KEYS: 1_000_000 });
       await reader("python3 tests/readers/check.py --every");
     },
@@ -173,6 +181,8 @@ const tiers = {
       await step(`${NODE}=${8 * QUARTER} pkg-tests/feeds/chaos.long.test.mjs`, { ROUNDS: 10_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/sharded/tool.long.test.mjs`, { KEYS: 200_000_000, LOOKUPS: 10_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/sharded/tags.long.test.mjs`, { KEYS: 1_000_000 });
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/site/pages.long.test.mjs`, { EVERY: 1 });
+      await step(`${NODE}=${8 * QUARTER} pkg-tests/interop/interop.long.test.mjs`, { COUNT: 100_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/sharded/spark.long.test.mjs`, { ROWS: 20_000_000 });
       await step("node --expose-gc bench/run.mjs --only large");
       await step("node --expose-gc --max-old-space-size=8000 bench/run.mjs --only many --count 10000000");

@@ -9,7 +9,7 @@ import { full, golden, outcome, reader, requireAlike, SECRET, seal } from "../he
 import { requireSameKeys } from "../helpers/urls.mjs";
 
 const { BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter } = full;
-const CASES = Number(process.env.CASES ?? 25_000);
+const CASES = Number(process.env.CASES ?? 12_500);
 
 let random = Number(process.env.SEED ?? 1);
 const below = (limit) => (((random = (Math.imul(random, 1664525) + 1013904223) >>> 0) / 2 ** 32) * limit) | 0;

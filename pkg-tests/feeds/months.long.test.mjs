@@ -17,7 +17,7 @@ import { below, entry, random as mulberry } from "../helpers/below.mjs";
 import { installed } from "../helpers/installed.mjs";
 
 const { openFeed, RibbonFilter, urlExpressions } = await installed();
-const KEYS = Number(process.env.KEYS ?? 20_000);
+const KEYS = Number(process.env.KEYS ?? 10_000);
 /** How long the feed is followed that is published each hour. */
 const DAYS = Number(process.env.DAYS ?? 5);
 const FPR = 1e-3;

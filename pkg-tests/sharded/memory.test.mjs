@@ -18,7 +18,7 @@ async function used() {
 
 test("questions leave nothing behind, with a cache that forgets or without one", async () => {
   const forgetful = { get: async () => undefined, put: async () => {}, delete: async () => {} };
-  const rounds = Number(process.env.ROUNDS ?? 8);
+  const rounds = Number(process.env.ROUNDS ?? 5);
   const keys = Array.from({ length: 250 }, (_, i) => `key ${i}`);
   const { open, publisher } = await published(64, keys);
   for (const cache of [null, forgetful]) {
@@ -27,7 +27,7 @@ test("questions leave nothing behind, with a cache that forgets or without one",
       for (let i = 0; i < rounds; i++) for (const key of keys) assert.ok(await filter.has(key));
       return used();
     };
-    const before = await ask(4);
+    const before = await ask(2);
     const growth = (await ask(rounds)) - before;
     // Each question needs a page and a shard. Of each, 350 bytes once stayed, or 60, which only many rounds show.
     assert.ok(growth < 500_000 + 2 * keys.length * rounds * 10, `${growth} bytes`);
@@ -36,9 +36,9 @@ test("questions leave nothing behind, with a cache that forgets or without one",
 });
 
 test("thousands of small shards stay within maxMemory", async () => {
-  const maxMemory = 2 ** 22;
-  const keys = Array.from({ length: 6000 }, (_, i) => `key ${i}`);
-  const { open, site } = await published(2048, keys);
+  const maxMemory = 2 ** 21;
+  const keys = Array.from({ length: 3000 }, (_, i) => `key ${i}`);
+  const { open, site } = await published(1024, keys);
   const ask = async (its, options) => {
     const filter = await open(options);
     assert.ok((await filter.hasMany(its)).every((answer) => answer === 1));
@@ -47,11 +47,11 @@ test("thousands of small shards stay within maxMemory", async () => {
     return filter;
   };
   // Warm-up: code that questions compile, and memory that the server and fetch keep.
-  (await ask(keys.slice(0, 1000), { maxMemory: 0 })).close();
+  (await ask(keys.slice(0, 500), { maxMemory: 0 })).close();
   const before = await used();
   const filter = await ask(keys, { maxMemory });
   const growth = (await used()) - before;
-  // If they counted as half of what they take, all of them would fit: 9.8 MB.
+  // If they counted as half of what they take, all of them would fit: 4.9 MB.
   assert.ok(growth < 2 * maxMemory, `${growth} bytes`);
   assert.ok(growth > maxMemory / 4, `only ${growth} bytes: nothing was measured`);
   filter.close();

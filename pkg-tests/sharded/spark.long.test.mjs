@@ -10,7 +10,7 @@ import { folder } from "../helpers/installed.mjs";
 import * as systems from "../interop/systems.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
-const ROWS = Number(process.env.ROWS ?? 100_000);
+const ROWS = Number(process.env.ROWS ?? 40_000);
 const SHARDS = 64;
 const release = join(root, "target/release");
 const packages = systems.sparkHashes();
@@ -23,7 +23,7 @@ process.env.PATH = `${release}${delimiter}${process.env.PATH}`;
 function spark(master, cwd, ...args) {
   const where = ["keys", "value", "parts", "spark", "--state", "state", "--format", "text"];
   const script = [join(root, "examples/spark/sharded.py"), ...where, ...args];
-  const settings = { "spark.executor.memory": "512m", "spark.sql.shuffle.partitions": 16 };
+  const settings = { "spark.executor.memory": "512m", "spark.sql.shuffle.partitions": 8 };
   return systems.sparkSubmit(cwd, master, script, settings, packages.path);
 }
 

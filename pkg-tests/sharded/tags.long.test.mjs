@@ -1,6 +1,6 @@
 /**
  * A sharded filter with the tags of 64 lists: the tool, JavaScript and the reader in Python give the lists of each
- * member. `KEYS=1000000` uses ten times as many keys.
+ * member. `KEYS=1000000` uses more keys.
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -12,7 +12,7 @@ import * as setup from "../../scripts/setup.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
-const KEYS = Number(process.env.KEYS ?? 100_000);
+const KEYS = Number(process.env.KEYS ?? 30_000);
 const LISTS = 64;
 
 const home = mkdtempSync(join(folder, "tags-"));

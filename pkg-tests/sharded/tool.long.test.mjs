@@ -30,7 +30,7 @@ import { folder, installed } from "../helpers/installed.mjs";
 import { createServer } from "../helpers/server.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
-const LOOKUPS = Number(process.env.LOOKUPS ?? 1000);
+const LOOKUPS = Number(process.env.LOOKUPS ?? 300);
 const KEYS = Number(process.env.KEYS ?? 2_000_000);
 const DELAY = 20; // milliseconds
 const LF = 10;

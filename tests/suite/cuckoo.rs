@@ -246,6 +246,8 @@ fn all_or_none() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256 / crate::every(4) as u32))]
+
     /// No byte changes either, whatever was there: also gaps in a bucket that removals left.
     #[test]
     fn nothing_is_left_of_what_did_not_fit(

@@ -237,7 +237,7 @@ fn the_checks_in_their_order() {
 
 /// How many mutations there are of each blob, and blobs of noise of each kind; `MUTATIONS` asks for another number.
 fn mutations() -> u64 {
-    std::env::var("MUTATIONS").map_or(20_000, |number| number.parse().unwrap())
+    std::env::var("MUTATIONS").map_or(5_000, |number| number.parse().unwrap())
 }
 
 /// Pseudo-random numbers, the same in every run.

@@ -196,6 +196,15 @@ fn rate_1e_1() {
 }
 
 #[test]
+fn rate() {
+    measure(500, 1000, 0.01, 2, 0.8, false);
+    measure(1000, 25, 0.01, 1, 0.5, false);
+    measure(3, 10_000, 0.01, 2, 0.9, false);
+    measure(500, 200, 0.01, 4, 0.5, true);
+}
+
+#[test]
+#[ignore = "long: npm run test:all"]
 fn rate_1e_2() {
     measure_all(0.01);
 }

@@ -103,7 +103,8 @@ fn every_byte_of_a_file_changed() {
     for file in &small_files() {
         // The parameters come first, or last with pyprobables; changed bits of the filter are as valid as any others.
         let length = file.bytes.len();
-        for at in (0..length).filter(|at| *at < 160 || length - at < 30) {
+        let fields = (0..length).filter(|at| *at < 160 || length - at < 30);
+        for at in fields.step_by(crate::every(3)) {
             for change in [1, 2, 4, 8, 16, 32, 64, 128, 255, b'"', b'9' ^ file.bytes[at]] {
                 let mut bytes = file.bytes.clone();
                 bytes[at] ^= change;
@@ -134,7 +135,7 @@ fn wrapped_blobs_changed_and_sealed_again() {
     for file in small_files() {
         let filter = interop::read(file.format, &file.options, &file.bytes).unwrap();
         let blob = Blob::from(filter).encode().unwrap();
-        for at in 0..blob.len().min(200) {
+        for at in (0..blob.len().min(200)).step_by(crate::every(3)) {
             for change in [1, 2, 4, 8, 16, 32, 64, 128, 255] {
                 let mut bytes = blob.clone();
                 bytes[at] ^= change;
@@ -156,7 +157,7 @@ fn wrapped_blobs_changed_and_sealed_again() {
 
 /// How many mutations there are; `MUTATIONS` asks for another number.
 fn mutations() -> u32 {
-    std::env::var("MUTATIONS").map_or(100_000, |number| number.parse().unwrap())
+    std::env::var("MUTATIONS").map_or(25_000, |number| number.parse().unwrap())
 }
 
 static FILES: std::sync::LazyLock<Vec<File>> = std::sync::LazyLock::new(small_files);
