@@ -402,8 +402,9 @@ test(`feeds under chaos, ${ROUNDS} rounds`, { timeout: 7_200_000 }, async () => 
     const published = hosts.map(({ newest }) => newest).join(" and ");
     console.log(`chaos: ${published} generations; seed ${SEED}; ${JSON.stringify(counts)}`);
     const often = ["killed", "closed", "rollback", "put failed", "get failed", "get hung", "get was late", "damaged"];
+    // A few times in 500 rounds, so that chance may leave one out.
     const seldom = ["put was late", "delete was late", "delete failed", "below the floor"];
-    for (const what of ROUNDS < 500 ? often : [...often, ...seldom]) assert.ok(counts[what] > 0, `never: ${what}`);
+    for (const what of ROUNDS < 5000 ? often : [...often, ...seldom]) assert.ok(counts[what] > 0, `never: ${what}`);
   } catch (error) {
     console.log(`chaos: SEED=${SEED}`);
     throw error;

@@ -73,10 +73,18 @@ impl WithoutArgs {
         self.without_tag.iter().any(|tag| tag == name)
     }
 
-    /// Fails if a tag of the last generation is neither given now nor dropped.
-    pub fn check<'a>(&self, mut before: impl Iterator<Item = &'a str>, now: &TagArgs) -> Result<()> {
+    /// Fails if a tag of the last generation is neither given now nor dropped, or if one that is dropped isn't `known`.
+    pub fn check<'a>(
+        &self,
+        mut before: impl Iterator<Item = &'a str>,
+        known: impl Fn(&str) -> bool,
+        now: &TagArgs,
+    ) -> Result<()> {
         if let Some(name) = self.without_tag.iter().find(|name| now.has(name)) {
             bail!("--tag and --without-tag name the same tag, {name}");
+        }
+        if let Some(name) = self.without_tag.iter().find(|name| !known(name)) {
+            bail!("--without-tag {name}: the feed has no such tag");
         }
         if let Some(name) = before.find(|name| !now.has(name) && !self.gives_up(name)) {
             bail!(

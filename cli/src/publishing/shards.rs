@@ -127,7 +127,8 @@ impl ShardedFeed {
         // A tag without a key may be one that was dropped; it keeps its number.
         let with_keys = last.iter().filter_map(|last| last.tags.as_ref()).flatten();
         let with_keys = with_keys.filter(|tag| tag.count > 0).map(|tag| &tag.name[..]);
-        without.check(with_keys, tags)?;
+        let is_known = |name: &str| known().chain(self.state.lists.tags()).any(|tag| tag == name);
+        without.check(with_keys, is_known, tags)?;
         let names = if tags.any() { tags.names(known())? } else { Vec::new() };
         ensure!(
             names.len() <= MAX_TAGS,
