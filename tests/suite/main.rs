@@ -21,7 +21,7 @@ mod slots;
 mod tags;
 mod url;
 
-/// Every so many cases of a loop are taken, or each one where `EVERY` is set, as `npm run test:all` sets it.
+/// The step of a loop that takes only some of its cases. It is 1 where `EVERY` is set, as `npm run test:all` sets it.
 fn every(step: usize) -> usize {
     if std::env::var_os("EVERY").is_some() { 1 } else { step }
 }

@@ -196,7 +196,7 @@ fn paths(folder: &TempDir) -> [String; 3] {
     ["list", "other.bloom", "secret"].map(|name| folder.path().join(name).to_str().unwrap().to_owned())
 }
 
-/// Every so many cases of a loop are taken, or each one where `EVERY` is set, as `npm run test:all` sets it.
+/// The step of a loop that takes only some of its cases. It is 1 where `EVERY` is set, as `npm run test:all` sets it.
 fn every(step: usize) -> usize {
     if std::env::var_os("EVERY").is_some() { 1 } else { step }
 }
