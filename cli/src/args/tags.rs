@@ -73,20 +73,17 @@ impl WithoutArgs {
         self.without_tag.iter().any(|tag| tag == name)
     }
 
-    /// Fails if a tag of the last generation is neither given now nor dropped, or if one that is dropped isn't `known`.
-    pub fn check<'a>(
-        &self,
-        mut before: impl Iterator<Item = &'a str>,
-        known: impl Fn(&str) -> bool,
-        now: &TagArgs,
-    ) -> Result<()> {
+    /// Fails if a tag of the last generation is neither given now nor dropped, or if one is dropped that neither this
+    /// generation nor its lists had.
+    pub fn check(&self, before: &[&str], of_lists: &[&str], now: &TagArgs) -> Result<()> {
         if let Some(name) = self.without_tag.iter().find(|name| now.has(name)) {
             bail!("--tag and --without-tag name the same tag, {name}");
         }
-        if let Some(name) = self.without_tag.iter().find(|name| !known(name)) {
+        let had = |name: &str| before.contains(&name) || of_lists.contains(&name);
+        if let Some(name) = self.without_tag.iter().find(|name| !had(name)) {
             bail!("--without-tag {name}: the feed has no such tag");
         }
-        if let Some(name) = before.find(|name| !now.has(name) && !self.gives_up(name)) {
+        if let Some(name) = before.iter().find(|name| !now.has(name) && !self.gives_up(name)) {
             bail!(
                 "the feed had a tag {name}, which clients may ask for: give its list with --tag {name}=LIST, or drop it \
                  with --without-tag {name}"

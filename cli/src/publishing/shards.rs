@@ -126,9 +126,8 @@ impl ShardedFeed {
         let known = || last.iter().flat_map(ShardsPayload::tag_names);
         // A tag without a key may be one that was dropped; it keeps its number.
         let with_keys = last.iter().filter_map(|last| last.tags.as_ref()).flatten();
-        let with_keys = with_keys.filter(|tag| tag.count > 0).map(|tag| &tag.name[..]);
-        let is_known = |name: &str| known().chain(self.state.lists.tags()).any(|tag| tag == name);
-        without.check(with_keys, is_known, tags)?;
+        let with_keys: Vec<_> = with_keys.filter(|tag| tag.count > 0).map(|tag| &tag.name[..]).collect();
+        without.check(&with_keys, &self.state.lists.tags().collect::<Vec<_>>(), tags)?;
         let names = if tags.any() { tags.names(known())? } else { Vec::new() };
         ensure!(
             names.len() <= MAX_TAGS,

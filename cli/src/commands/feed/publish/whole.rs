@@ -92,9 +92,8 @@ impl Run {
     fn read(&mut self, feed: &Feed, streams: &mut Streams) -> Result<Read> {
         let (profile, hashing) = (feed.state.identity.profile()?, feed.hashing()?);
         let tags = feed.tags(streams);
-        let known =
-            |name: &str| tags.iter().any(|tag| tag == name) || feed.state.lists.tags().any(|tag| tag == name);
-        self.without.check(tags.iter().map(String::as_str), known, &self.tags)?;
+        let before: Vec<_> = tags.iter().map(String::as_str).collect();
+        self.without.check(&before, &feed.state.lists.tags().collect::<Vec<_>>(), &self.tags)?;
         let omitted = self.settings.omitted();
         let (mut members, summary) = members(&self.lists, profile, hashing, &omitted, streams)?;
         let mut counts = summary.count_keys(&mut members);
