@@ -157,8 +157,10 @@ export function secretIn(options: unknown): Uint8Array | undefined {
  * The keys, if they are iterable. Strings and bytes are refused: their characters or bytes are hardly meant as keys.
  */
 export function iterable<K>(keys: Iterable<K>): Iterable<K> {
-  if (typeof keys !== "string" && !isBytes(keys) && typeof keys?.[Symbol.iterator] === "function") return keys;
-  throw new FilterError("invalid_key", `keys must be an array or another iterable of keys, not ${typeName(keys)}`);
+  const wanted = "keys must be an array or another iterable of keys";
+  const isIterable = () => typeof keys?.[Symbol.iterator] === "function";
+  if (typeof keys !== "string" && !isBytes(keys) && attempt(wanted, isIterable, "invalid_key")) return keys;
+  throw new FilterError("invalid_key", `${wanted}, not ${typeName(keys)}`);
 }
 
 /**

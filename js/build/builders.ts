@@ -3,6 +3,7 @@
 import type { DigestList, Filter as RawFilter } from "../bloom_wasm.js";
 import {
   asText,
+  attempt,
   invalidParameter,
   isA,
   iterable,
@@ -375,10 +376,14 @@ export class RibbonFilter extends OwnFilter {
     options?: BuildOptions & TaggedOptions,
   ): RibbonFilter {
     requireKnown(options, "fromTagged", "ribbon");
-    const isMap = isA(lists, Map);
-    if (typeof lists !== "object" || lists === null || (Symbol.iterator in lists && !isMap))
-      throw invalidParameter(`lists must be an object or a Map with the keys of each list, not ${typeName(lists)}`);
-    const entries: Iterable<[string, Iterable<Key>]> = isMap ? lists : Object.entries(lists);
+    const wanted = "lists must be an object or a Map with the keys of each list";
+    const entries = attempt(wanted, () => {
+      if (isA(lists, Map)) return [...Map.prototype.entries.call(lists)] as [string, Iterable<Key>][];
+      return typeof lists !== "object" || lists === null || Symbol.iterator in lists
+        ? undefined
+        : Object.entries(lists);
+    });
+    if (!entries) throw invalidParameter(`${wanted}, not ${typeName(lists)}`);
     const { untagged = [] } = Object(options) as TaggedOptions;
     const raw = withList("ribbon", readOptions(options), (list) => {
       for (const [name, keys] of entries) {

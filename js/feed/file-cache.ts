@@ -65,7 +65,8 @@ export function fileCache(folder: string | URL): FeedCache {
       }));
       const half = `${whole}.${crypto.randomUUID()}.tmp`;
       try {
-        await fs.writeFile(half, bytes);
+        // On the disk first: after a power cut, a renamed file could otherwise be empty.
+        await fs.writeFile(half, bytes, { flush: true });
         await fs.rename(half, whole);
       } catch (error) {
         await fs.rm(half, { force: true });

@@ -31,7 +31,10 @@ export interface Receiver<F> {
   decode(): F;
 }
 
-/** @internal Hands the bytes of a source to a receiver, and returns the filter that it decodes. */
+/**
+ * @internal Hands the bytes of a source to a receiver, and returns the filter that it decodes. Reads each option once: a
+ * getter may give another value the next time, and a copy has no inherited ones.
+ */
 export async function receive<F>(source: Source, options: LoadOptions, incoming: Receiver<F>): Promise<F> {
   const { signal, timeout = Infinity, onProgress, maxBytes = Infinity, integrity, fetch } = options;
   requireType("function", { onProgress, fetch });
@@ -43,16 +46,15 @@ export async function receive<F>(source: Source, options: LoadOptions, incoming:
   const its: AbortSignal | undefined = attempt(WANTED, () => Object(source).signal) ?? undefined;
   requireSignal(its);
   return limited(`loading took longer than ${timeout} ms`, timeout, its ? [signal, its] : [signal], (held) =>
-    received(source, { ...options, maxBytes, signal: held }, incoming),
+    received(source, { signal: held, onProgress, maxBytes, integrity, fetch }, incoming),
   );
 }
 
 async function received<F>(
   source: Source,
-  options: LoadOptions & { maxBytes: number },
+  { signal, onProgress, maxBytes, integrity, fetch }: Omit<LoadOptions, "secret" | "timeout"> & { maxBytes: number },
   incoming: Receiver<F>,
 ): Promise<F> {
-  const { signal, onProgress, maxBytes, integrity, fetch } = options;
   const { stream, total, hint, name } = await open(source, { signal, fetch });
   const most = Math.min(maxBytes, 0x7fff_ffff);
   const requireRoom = (length: number) => {

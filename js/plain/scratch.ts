@@ -1,6 +1,6 @@
 /** The bytes of a key, where they are hashed. FORMAT.md section 3: text is UTF-8, and a lone surrogate U+FFFD. */
 
-import { type Key, lengthOf } from "../boundary/input.js";
+import { type Key, lengthOf, room } from "../boundary/input.js";
 import { FilterError } from "../error.js";
 
 /** Keys of up to this many bytes share a permanent buffer. A longer key gets its own, until the next key. */
@@ -32,10 +32,17 @@ export function wellFormed(text: string): string {
   return text.replace(/[\ud800-\udfff]/gu, "\ufffd");
 }
 
-/** The encoder is made on first use, so that a runtime without the class fails only where it is needed. */
+/**
+ * The bytes of a text. The encoder is made on first use, so that a runtime without the class fails only where it is
+ * needed. Throws `too_large` if there is no memory for them.
+ */
 export function utf8(text: string): Uint8Array<ArrayBuffer> {
   encoder ??= new TextEncoder();
-  return encoder.encode(text);
+  try {
+    return encoder.encode(text);
+  } catch (cause) {
+    throw new FilterError("too_large", `there is no room for ${text.length} characters`, { cause });
+  }
 }
 
 /**
@@ -70,10 +77,10 @@ function use(its: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** A scratch of at least this many bytes. */
+/** A scratch of at least this many bytes. Throws `too_large` if there is no memory for them. */
 export function roomFor(length: number): Uint8Array<ArrayBuffer> {
   short ??= new Uint8Array(SHORT);
-  return use(length > SHORT ? new Uint8Array(length) : short);
+  return use(length > SHORT ? room(length) : short);
 }
 
 /** Puts a key into the scratch. Returns its length in bytes. Throws `invalid_key` for anything else. */

@@ -1,10 +1,12 @@
 /** SHA-1 (RFC 3174), which a blob may have instead of passwords. FORMAT.md section 4. WebCrypto's is asynchronous. */
 
+import { room } from "../boundary/input.js";
+
 /** The SHA-1 of less than 2^29 bytes. */
 export function sha1(text: Uint8Array): Uint8Array<ArrayBuffer> {
   const { length } = text;
   // The text, a one, and zeros until the length in bits ends with one of the blocks of 64 bytes.
-  const padded = new Uint8Array(((length + 72) >> 6) << 6);
+  const padded = room(((length + 72) >> 6) << 6);
   padded.set(text);
   padded[length] = 0x80;
   const view = new DataView(padded.buffer);

@@ -1,5 +1,6 @@
 /** URLs as text: taking them apart, and escapes. Strings here have a byte in each character. FORMAT.md section 10. */
 
+import { room } from "../boundary/input.js";
 import { utf8 } from "./scratch.js";
 
 /** Whether a text is ASCII. */
@@ -94,7 +95,7 @@ function digit(code: number): number {
 /** A text without escapes, and without those that arise when they are replaced. */
 export function unescaped(text: string): string {
   if (!text.includes("%")) return text;
-  const out = new Uint8Array(text.length);
+  const out = room(text.length);
   let end = 0;
   for (let i = 0; i < text.length; i++) {
     out[end++] = text.charCodeAt(i);

@@ -150,6 +150,36 @@ testEach("options may be inherited, and must be an object", async ({ decode, loa
   assert.ok([blob, blob].map(decode).every((filter) => filter.has("a")));
 });
 
+testEach("an inherited option of load does its work, and each is read once", async ({ load }) => {
+  const integrity = "sha256-AAAA";
+  class Mine {
+    get integrity() {
+      return integrity;
+    }
+  }
+  for (const options of [
+    new Mine(),
+    Object.create({ integrity }),
+    Object.assign(Object.create({ integrity }), { maxBytes: 1e6 }),
+  ])
+    await assert.rejects(load(blob, options), { code: "integrity" });
+  let calls = 0;
+  const own = async () => (calls++, new Response(blob));
+  await load("https://a.example/b", Object.create({ fetch: own, onProgress: () => calls++ }));
+  assert.equal(calls, 2);
+
+  const values = { integrity, fetch: own, onProgress: () => {}, maxBytes: 1e6, timeout: 1000, secret: undefined };
+  const read = {};
+  const options = new Proxy(values, {
+    get(its, name) {
+      read[name] = (read[name] ?? 0) + 1;
+      return read[name] > 1 ? undefined : its[name];
+    },
+  });
+  await assert.rejects(load("https://a.example/b", options), { code: "integrity" });
+  for (const name of [...Object.keys(values), "signal"]) assert.equal(read[name], 1, name);
+});
+
 test("a property that a program adds to every object is not an option", async () => {
   Object.prototype.polluted = 1;
   try {

@@ -44,8 +44,9 @@ const server = createServer((request, response) => {
   };
   if (!lists[name] || fault === 404) answer(404, {}, "Not found");
   else if (fault === 503) answer(503, { "content-type": "text/html" }, "<html>Try again later</html>");
-  else if (fault === "moved") answer(302, { location: `/moved/${name}-nl.txt` });
+  else if (fault === "moved") answer(302, { location: `/moved/${name}-nl.txt`, etag: '"moved"' });
   else if (fault === "empty") answer(200, { etag: '"empty"' });
+  else if (fault === 204) answer(204, {});
   else if (fault === "page") answer(200, { etag: '"page"' }, "<!doctype html><title>Log in</title>");
   else if (fault === "short") answer(200, { etag, "content-length": text.length }, text.slice(0, text.length / 2));
   else if (fault === "gzip") answer(200, { etag, "content-encoding": "gzip" }, gzipSync(text));
@@ -148,13 +149,15 @@ test("from keygen to a client's answer, while the lists' host fails in every way
 
   // One list fails and stays as it was; the others are published. A partial list is never used.
   let generation = feed.generation;
-  for (const fault of [503, "short", 404, "empty"]) {
+  for (const fault of [503, "short", 404, "empty", 204]) {
     const [newest, missed] = [`new-${fault}.phishing.example`, `missed-${fault}.scam.example`];
     lists.phishing.push(newest);
     lists.scam.push(missed);
     faults = { scam: fault };
     const { mail, code, asked, published } = await run();
-    assert.match(mail, fault === "empty" ? /^$/ : /^curl: .*\nscam\.txt can't be fetched, so the last one stays\n$/);
+    const words = /^(curl: .*\n)?scam\.txt can't be fetched, so the last one stays\n$/;
+    assert.match(mail, words);
+    assert.equal(words.exec(mail)[1] === undefined, fault === "empty" || fault === 204, mail);
     const status = typeof fault === "number" ? fault : 200;
     assert.deepEqual([code, asked, published], [0, `malware 304,phishing 200,scam ${status}`, true]);
     assert.deepEqual(await says(newest, missed, "999.scam.example"), ["phishing", false, "scam"], String(fault));

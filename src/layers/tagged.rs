@@ -139,6 +139,18 @@ impl Tagged {
         self.places.iter().map(|&place| self.sets.get(place as usize))
     }
 
+    /// How many keys have each name.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] without the memory.
+    pub fn counts(&self) -> Result<Vec<u64>> {
+        let mut counts: Vec<u64> = zeroed(self.names.len())?;
+        for &number in self.sets().flatten() {
+            counts[usize::from(number)] += 1;
+        }
+        Ok(counts)
+    }
+
     /// The digests, each with the place of its set.
     fn pairs(&self) -> impl Iterator<Item = (u64, u32)> {
         self.digests.iter().copied().zip(self.places.iter().copied())

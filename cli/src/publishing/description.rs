@@ -1,5 +1,6 @@
 //! What a feed is, and how it is published: said once, by the run that begins it, and then remembered by its state.
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -227,29 +228,51 @@ pub struct SettingsArgs {
 impl SettingsArgs {
     /// The settings of this run.
     pub fn after(&self, before: &Settings, profile: Profile, now: u64) -> Result<Settings> {
-        // A path may be written in another way than last time.
-        let has =
-            |lists: &[PathBuf], list: &Path| lists.iter().any(|other| other == list || is_same(other, list));
+        let here = env::current_dir().context("the current folder")?;
+        // Given with the same path, or for the same file, also if that is gone.
+        let is_again = |old: &Path, given: &Path| {
+            let (before, now) = (before.allow_from.join(old), here.join(given));
+            old == given || before.components().eq(now.components()) || is_same(&before, &now)
+        };
         for list in &self.without_allow {
             let name = list.display();
-            ensure!(has(&before.allow, list), "--without-allow {name}: the feed has no such allowlist");
-            ensure!(!has(&self.allow, list), "--allow and --without-allow name the same list, {name}");
+            let is_known = before.allow.iter().any(|old| is_again(old, list));
+            ensure!(is_known, "--without-allow {name}: the feed has no such allowlist");
+            let is_given = self.allow.iter().any(|given| given == list || is_same(given, list));
+            ensure!(!is_given, "--allow and --without-allow name the same list, {name}");
         }
-        let mut allow = before.allow.clone();
-        allow.retain(|list| !has(&self.without_allow, list));
+        let mut allow = Vec::new();
+        for old in &before.allow {
+            if self.without_allow.iter().any(|list| is_again(old, list)) {
+                continue;
+            }
+            // In another folder, the path may lead to another list, or to none.
+            let is_same_place = old.is_absolute() || before.allow_from == here;
+            let given = self.allow.iter().find(|given| is_again(old, given));
+            let (name, folder) = (old.display(), before.allow_from.display());
+            let list = Some(old).filter(|_| is_same_place).or(given).with_context(|| {
+                format!("--allow {name}: it was given in {folder}; give it again, or drop it with --without-allow {name}")
+            })?;
+            allow.push(list.clone());
+        }
         for list in &self.allow {
             // The next run couldn't read it.
             let is_descriptor =
                 ["-", "/dev/stdin", "/dev/fd", "/proc"].iter().any(|path| list.starts_with(path));
             let is_stream = is_descriptor || fs::metadata(list).is_ok_and(|there| !there.is_file());
-            ensure!(!is_stream, "--allow {}: each run reads this list, so it must be a file", list.display());
-            if !has(&allow, list) {
+            let name = list.display();
+            ensure!(!is_stream, "--allow {name}: each run reads this list, so it must be a file");
+            let is_text = list.to_str().and(here.to_str()).is_some();
+            ensure!(is_text, "--allow {name}: its path is remembered, so it must be UTF-8");
+            if !allow.iter().any(|other| other == list || is_same(other, list)) {
                 allow.push(list.clone());
             }
         }
         let settings = Settings {
+            // Without an allowlist, nothing can win.
+            allow_wins: self.allow_wins.unwrap_or(before.allow_wins && !allow.is_empty()),
+            allow_from: if allow.is_empty() { PathBuf::new() } else { here },
             allow,
-            allow_wins: self.allow_wins.unwrap_or(before.allow_wins),
             allow_suffixes: self.allow_suffixes.unwrap_or(before.allow_suffixes),
             min_length: self.min_length.unwrap_or(before.min_length),
             min_count: self.min_count.unwrap_or(before.min_count),

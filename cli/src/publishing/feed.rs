@@ -69,8 +69,8 @@ impl Feed {
     /// The tags of the last generation.
     pub fn tags(&self, streams: &mut Streams) -> Vec<String> {
         let State { lists, members, .. } = &self.state;
-        // If the state was lost, the files in the folder have them.
-        let Some(live) = self.live().filter(|_| members.is_none()) else {
+        // If the state was lost or is an old copy, the files in the folder have them.
+        let Some(live) = self.live().filter(|_| members.is_none() || self.has_newer_live()) else {
             return lists.tags().map(str::to_owned).collect();
         };
         match read_files(&self.dir, live.files.iter(), self.secret.as_ref()) {
@@ -187,6 +187,8 @@ pub struct Next {
     tagged: Option<Tagged>,
     /// Members of the last generation that have other tags now.
     pub retagged: u64,
+    /// How many keys each tag of the last generation had, and has now.
+    tag_changes: Vec<(String, Change)>,
     allowed: Vec<u64>,
     /// How the lists were read.
     lists: Lists,
@@ -250,6 +252,13 @@ impl Next {
                 return Ok(0);
             }
         };
+        let counts = tagged.counts()?;
+        for (name, before) in blob.filter().tag_counts() {
+            let before = before.context("a feed must know how many keys have a tag")?;
+            let number = tagged.names().position(|now| now == name);
+            let change = Change::of_counts(before.into(), number.map_or(0, |number| counts[number]));
+            self.tag_changes.push((name.to_owned(), change));
+        }
         let stays = |digest: &u64| old.binary_search(digest).is_ok();
         // The tags of the base and its deltas add up, including those that were dropped.
         let names: BTreeSet<_> = blob.filter().tag_names().chain(tagged.names()).collect();
@@ -269,6 +278,11 @@ impl Next {
         // The removed keys aren't known one by one if the state is an old copy, or if it or a part of it was lost.
         let is_known = kept + removed >= last && !publisher.has_newer_live();
         Ok(if is_known { Change::new(last, removed, None) } else { Change::of_counts(last, count) })
+    }
+
+    /// How many keys each tag of the last generation had, and has now.
+    pub fn tag_changes(&self) -> &[(String, Change)] {
+        &self.tag_changes
     }
 
     /// How the lists were read.

@@ -47,6 +47,8 @@ pub struct Publication<P> {
     trust: Trust,
     /// The text of the manifest in the folder, and its payload, if it is trusted.
     live: Option<(String, P)>,
+    /// Whether the state was an old copy when this run began.
+    pub is_old_copy: bool,
     /// The time in milliseconds since 1970, and whether it was given.
     pub now: u64,
     is_told: bool,
@@ -104,8 +106,21 @@ impl<P: ManifestPayload> Publication<P> {
         let (mut cleaner, is_told) = (Cleaner::default(), given.is_some());
         cleaner.delete_temporary(&dir, streams)?;
         let now = given.map_or_else(now, Ok)?;
-        let mut publication =
-            Publication { dir, folder, state, secret, path, trust, live, now, is_told, grace, cleaner };
+        let mut publication = Publication {
+            dir,
+            folder,
+            state,
+            secret,
+            path,
+            trust,
+            live,
+            is_old_copy: false,
+            now,
+            is_told,
+            grace,
+            cleaner,
+        };
+        publication.is_old_copy = publication.has_newer_live() && !publication.state.is_recovered;
         publication.require_signature(unsigned)?;
         publication.clear(streams)?;
         if let Some(why) = strange {
@@ -382,11 +397,18 @@ impl<P: ManifestPayload> Publication<P> {
         Ok(entries.iter().map(|entry| hex(&entry.sha256)).collect())
     }
 
+    /// The shards of a page that the manifest doesn't name. It has none if `feed forget` has deleted it.
+    fn shards_of_unlisted(&self, page: &Unlisted, shards: u32) -> Result<Vec<String>> {
+        let path = self.dir.join(&page.sha256);
+        let is_there = path.try_exists().with_context(|| path.display().to_string())?;
+        if is_there { self.shards_of_page(&page.sha256, shards) } else { Ok(Vec::new()) }
+    }
+
     /// The shards of the pages that stay although the manifest doesn't name them.
     pub fn unlisted_shards(&self) -> Result<Vec<String>> {
         let Some(shards) = self.state.shards else { return Ok(Vec::new()) };
         let pages = self.state.unlisted.iter().filter(|page| page.since.is_some());
-        let shards = pages.map(|page| self.shards_of_page(&page.sha256, shards));
+        let shards = pages.map(|page| self.shards_of_unlisted(page, shards));
         Ok(shards.collect::<Result<Vec<_>>>()?.concat())
     }
 
@@ -401,8 +423,9 @@ impl<P: ManifestPayload> Publication<P> {
             }
         }
         let live = self.live.iter().flat_map(|(_, live)| live.files());
-        for page in kept.iter().map(|unlisted| &unlisted.sha256).chain(named).cloned().chain(live) {
-            for name in self.shards_of_page(&page, shards)? {
+        let of_manifests = named.iter().cloned().chain(live).map(|page| self.shards_of_page(&page, shards));
+        for names in kept.iter().map(|page| self.shards_of_unlisted(page, shards)).chain(of_manifests) {
+            for name in names? {
                 gone.remove(&name);
             }
         }

@@ -68,10 +68,7 @@ impl Shard {
             };
             let blob = Blob::new(sharding.profile(), stack);
             let bytes = blob.encode()?;
-            let mut tags = vec![0; tagged.map_or(0, |tagged| tagged.names().len())];
-            for set in tagged.into_iter().flat_map(Tagged::sets) {
-                set.iter().for_each(|&number| tags[usize::from(number)] += 1);
-            }
+            let tags = tagged.map_or(Ok(Vec::new()), Tagged::counts)?;
             Ok(Shard { entry: Entry { count: count(&blob)?, ..entry_of(&bytes)? }, bytes, tags })
         };
         make().context(name)

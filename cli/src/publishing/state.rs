@@ -65,6 +65,8 @@ pub struct State {
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
     pub allow: Vec<PathBuf>,
+    /// The current folder of the run that said so: the paths may be relative to it.
+    pub allow_from: PathBuf,
     pub allow_wins: bool,
     pub allow_suffixes: bool,
     pub min_length: u64,
@@ -78,6 +80,7 @@ impl Default for Settings {
         const DAY: u64 = 24 * 60 * 60 * 1000;
         Settings {
             allow: Vec::new(),
+            allow_from: PathBuf::new(),
             allow_wins: false,
             allow_suffixes: false,
             min_length: 0,
@@ -203,8 +206,13 @@ impl State {
     }
 }
 
+/// How the names of files of digests end. Such files are deleted once no state names them, so no list of a user may be
+/// called like one.
+const DIGESTS: &str = ".digests";
+
 /// Whether a file of digests has this name.
 fn is_digests(name: &str) -> bool {
+    let Some(name) = name.strip_suffix(DIGESTS) else { return false };
     let rest = ["members-", "removed-", "parts-"].into_iter().find_map(|prefix| name.strip_prefix(prefix));
     rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
@@ -289,6 +297,7 @@ impl StateFolder {
 
     /// Writes digests.
     pub fn write(&self, name: String, digests: &[u64]) -> Result<DigestFile> {
+        let name = name + DIGESTS;
         let bytes = spill::to_bytes(digests)?;
         write::remember(&self.path.join(&name), &bytes, || self.check())?;
         Ok(DigestFile { name, checksum: checksum(&bytes) })

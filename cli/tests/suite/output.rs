@@ -585,11 +585,14 @@ fn what_killed_runs_left_is_cleared_away() {
         sharded_feed(folder);
         // What others are writing into the same folder stays.
         succeeds(folder, "cd public; touch .bloom-wasm-Xyz123 .htaccess members-1; cp .b* .h* m* ../shards");
-        succeeds(folder, "touch made/state/notes made/state/members-old");
+        succeeds(
+            folder,
+            "touch made/state/notes made/state/members-old.digests made/state/members-20261128 state/parts-7",
+        );
         let folders = ["public", "made/state", "shards", "state"].map(|name| folder.join(name));
         let before = folders.each_ref().map(|folder| names(folder));
         succeeds(folder, "touch public/.bloom-wasm-own-Abc123 shards/.bloom-wasm-own-Abc123");
-        let left = "touch .bloom-wasm-private-Abc123 members-7 removed-0123456789abcdef";
+        let left = "touch .bloom-wasm-private-Abc123 members-7.digests removed-0123456789abcdef.digests";
         succeeds(folder, &format!("cd made/state; {left}; cd ../../state; {left}"));
         // Also by a run that publishes nothing.
         assert!(succeeds(folder, "tool feed publish public list --state made/state").contains("unchanged"));

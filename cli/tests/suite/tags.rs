@@ -571,3 +571,49 @@ fn decoded(text: &str) -> Vec<u8> {
     }
     bytes
 }
+
+/// Whoever brings back an old copy of the state can't know which tags have come since.
+#[test]
+fn an_old_state_drops_no_tag() {
+    for shards in ["", " --shards 2"] {
+        let folder = TempDir::new().unwrap();
+        write(&folder, "list", "a\nb\n");
+        write(&folder, "other", "c\n");
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let publish = "feed publish @feed --state @state @list";
+        done(&folder, &format!("{publish} --tag list={} --profile raw --fpr 0.01{shards}", path("list")));
+        let state = ["state.json", "members-1.digests"].map(|name| folder.path().join("state").join(name));
+        let old: Vec<_> =
+            state.iter().filter(|path| path.exists()).map(|path| fs::read(path).unwrap()).collect();
+        done(&folder, &format!("{publish} --tag other={}", path("other")));
+        state.iter().zip(&old).for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
+        refused(&folder, &format!("{publish} @other"), "the feed had a tag other, which clients may ask for");
+        assert_eq!(done(&folder, "check @feed a c"), "a\tlist\nc\tother\n");
+        let (code, _, err) = tool(&folder, &format!("{publish} --without-tag other --max-removed 100%"));
+        assert!(code == 0 && err.contains("the state was an old copy") && err.lines().count() == 1, "{err}");
+        assert_eq!(done(&folder, "check @feed a"), "a\tlist\n");
+    }
+}
+
+/// The keys of a tag may also go because an allowlist has grown.
+#[test]
+fn an_allowlist_that_takes_the_keys_of_a_tag_is_refused() {
+    for shards in ["", " --shards 2"] {
+        let folder = TempDir::new().unwrap();
+        let keys =
+            |prefix: &str, count: u32| (0..count).map(|i| format!("{prefix}-{i}\n")).collect::<String>();
+        write(&folder, "large", keys("large", 5000));
+        write(&folder, "small", keys("small", 150));
+        write(&folder, "allow", "good\n");
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let tags = format!("--tag large={} --tag small={}", path("large"), path("small"));
+        let publish = format!("feed publish @feed --state @state {tags}");
+        done(&folder, &format!("{publish} --profile raw --allow {} --allow-wins{shards}", path("allow")));
+        write(&folder, "allow", keys("small", 30));
+        done(&folder, &publish);
+        write(&folder, "allow", keys("small", 150));
+        let words = "--tag small: 120 of 120 keys would be removed, and at most 25% may be";
+        refused(&folder, &publish, words);
+        done(&folder, &format!("{publish} --max-removed 100%"));
+    }
+}

@@ -196,3 +196,62 @@ fn an_allowlist_of_a_feed_that_is_given_up_is_not_missed() {
         assert!(publish(" --without-allow allow").1.contains("the feed has no such allowlist"));
     }
 }
+
+/// A path that is remembered must not lead to another list because a run begins in another folder.
+#[test]
+fn an_allowlist_of_a_feed_is_the_same_in_every_folder() {
+    let folder = TempDir::new().unwrap();
+    let here = folder.path();
+    let list = (0..300).map(|i| format!("key-{i}\n")).collect::<String>();
+    for (name, allow) in [("one", "nobody\n"), ("two", "key-7\n")] {
+        fs::create_dir(here.join(name)).unwrap();
+        fs::write(here.join(name).join("list"), &list).unwrap();
+        fs::write(here.join(name).join("allow"), allow).unwrap();
+    }
+    let publish = |from: &str, options: &str| {
+        let args = format!("feed publish ../feed list --state ../state{options}");
+        let output = run(&here.join(from), &args.split(' ').collect::<Vec<_>>(), b"");
+        (output.status.code(), format!("{}{}", text(&output.stdout), text(&output.stderr)))
+    };
+    let has = |key: &str| run(here, &["check", "feed", key], b"").status.code() == Some(0);
+    assert_eq!(publish("one", " --profile raw --allow allow --allow-wins").0, Some(0));
+    let (code, said) = publish("two", "");
+    assert!(
+        code == Some(2) && said.contains("--allow allow: it was given in ") && said.contains("/one"),
+        "{said}"
+    );
+    assert!(has("key-7"));
+    // The same file by another path, and another one of that name.
+    let (code, said) = publish("two", " --allow ../one/allow");
+    assert!(code == Some(0) && has("key-7"), "{said}");
+    assert!(publish("two", "").1.contains("unchanged"));
+    let (code, said) = publish("two", " --without-allow ../one/allow --allow allow");
+    assert!(code == Some(0) && !has("key-7"), "{said}");
+    // As if everything had moved.
+    let (code, said) = publish("one", " --allow allow");
+    assert!(code == Some(0) && has("key-7"), "{said}");
+    // The last one goes, and with it what it meant; also if the file is gone.
+    fs::remove_file(here.join("one/allow")).unwrap();
+    assert_eq!(publish("one", "").0, Some(2));
+    let (code, said) = publish("one", " --without-allow ./allow");
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(publish("two", "").0, Some(0));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_allowlist_whose_path_cannot_be_remembered_is_refused_by_name() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = TempDir::new().unwrap();
+    let name = std::ffi::OsStr::from_bytes(b"al\xff");
+    fs::write(folder.path().join("list"), "a\n").unwrap();
+    fs::write(folder.path().join(name), "b\n").unwrap();
+    let mut command = std::process::Command::new(crate::program::tool());
+    command.args(["feed", "publish", "feed", "list", "--state", "state", "--profile", "raw", "--allow"]);
+    let output = crate::program::output(command.arg(name).current_dir(folder.path()), b"");
+    let said = text(&output.stderr);
+    assert!(
+        output.status.code() == Some(2) && said.contains("--allow al\u{fffd}: its path is remembered"),
+        "{said}"
+    );
+}

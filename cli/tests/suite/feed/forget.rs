@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
-use super::{feed, names, publish, verify, write_list};
+use super::{at, feed, names, publish, verify, write_list};
 use crate::in_process::{age, done, refused, tool, write};
 
 const DAY: u64 = 24 * 60 * 60;
@@ -130,4 +130,27 @@ fn what_cannot_be_read_is_no_reason_to_delete() {
     assert_eq!(names(&folder), all);
     done(&folder, "feed forget @public --grace 0s");
     assert_eq!(names(&folder).len(), all.len() - 2);
+}
+
+/// The state still lists the pages that are gone.
+#[test]
+fn a_feed_with_shards_goes_on_after_its_old_pages_were_deleted() {
+    let folder = TempDir::new().unwrap();
+    let publish = |hours: u32| {
+        write_list(&folder, 0..3000 + hours);
+        let (code, _, err) = tool(&folder, &format!("{SHARDED} {}", at(hours)));
+        (code, err)
+    };
+    assert_eq!(publish(0).0, 0);
+    for hours in [12, 20] {
+        assert_eq!(publish(hours), (0, String::new()));
+    }
+    let (all, said) = (names(&folder).len(), done(&folder, "feed forget @public --grace 0s"));
+    assert!(names(&folder).len() < all, "{said}");
+    for hours in [37, 46, 71] {
+        assert_eq!(publish(hours), (0, String::new()));
+    }
+    // The manifest, the shards, the two pages of the last generation and of the one before it, and at most 25 shards of
+    // that one. Those of 37 hours are gone.
+    assert!(names(&folder).len() <= 1 + 512 + 4 + 25, "{}", names(&folder).len());
 }

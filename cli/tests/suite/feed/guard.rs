@@ -559,7 +559,8 @@ fn an_old_state_does_not_refuse_the_list_in_place() {
     write_list(&folder, 0..1500);
     publish(&folder, 0, "");
     let state = folder.path().join("state");
-    let old = ["state.json", "members-1"].map(|name| (state.join(name), fs::read(state.join(name)).unwrap()));
+    let old = ["state.json", "members-1.digests"]
+        .map(|name| (state.join(name), fs::read(state.join(name)).unwrap()));
     write_list(&folder, 0..1000);
     publish(&folder, 1, "--max-removed 100%");
     old.into_iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());

@@ -123,7 +123,7 @@ fn what_cannot_be_deleted_is_told_by_each_run() {
     write_list(&folder, 0..3040);
     assert_eq!(run(&folder, 30), (0, String::new()));
     // The same for digests, and for what a killed run leaves.
-    for name in ["state/members-77", "state/.bloom-wasm-private-a", "public/.bloom-wasm-own-a"] {
+    for name in ["state/members-77.digests", "state/.bloom-wasm-private-a", "public/.bloom-wasm-own-a"] {
         put_folder(&path(name));
         write_list(&folder, 0..3050);
         let (code, err) = run(&folder, 31);
@@ -145,7 +145,7 @@ fn a_generation_that_is_published_is_no_failure_if_cleaning_fails() {
     }
     write_list(&folder, 0..3030);
     let path = |name: &str| folder.path().join(name);
-    let (state, kept, stuck) = (path("state/state.json"), path("kept"), path("state/members-77"));
+    let (state, kept, stuck) = (path("state/state.json"), path("kept"), path("state/members-77.digests"));
     let list = fs::read(path("list")).unwrap();
     // Cleaning comes first, too, and each file that can't be deleted is told once.
     let mut list = list.chain(Hook(|_: &[u8]| if stuck.exists() { Ok(()) } else { fs::create_dir(&stuck) }));
@@ -179,12 +179,15 @@ fn a_run_that_fails_leaves_nothing() {
     publish(&folder, 0, "");
     let before = files(&folder);
     // Here a run fails after it has written its delta.
-    let digests = folder.path().join("state/members-2");
+    let digests = folder.path().join("state/members-2.digests");
     put_folder(&digests);
     for i in 1..6 {
         write_list(&folder, 0..3000 + 10 * i);
         let (code, err) = run(&folder, i);
-        assert!(code == 2 && err.lines().last().unwrap().contains("members-2: is a directory"), "{err}");
+        assert!(
+            code == 2 && err.lines().last().unwrap().contains("members-2.digests: is a directory"),
+            "{err}"
+        );
         assert_eq!(files(&folder), before);
     }
     // A new base, since the old one is damaged, which it stays.
@@ -213,15 +216,32 @@ fn the_next_run_deletes_what_a_killed_one_left() {
         // No manifest has named it.
         let name = "ab".repeat(32);
         write(&folder, &format!("public/{name}"), "left");
-        write(&folder, "state/removed-abababababababab", "left");
+        write(&folder, "state/removed-abababababababab.digests", "left");
         let mut state: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         state["unlisted"].as_array_mut().unwrap().push(json!({ "sha256": name, "since": null }));
         fs::write(&path, state.to_string()).unwrap();
         write_list(&folder, 0..keys);
         assert_eq!(run(&folder, 1).0, if keys < 1000 { 2 } else { 0 });
         assert!(!names(&folder).contains(&name));
-        assert!(!folder.path().join("state/removed-abababababababab").exists());
+        assert!(!folder.path().join("state/removed-abababababababab.digests").exists());
         assert!(before.is_subset(&names(&folder)));
     }
     check(&read(&folder), 0..1010, 0..0, 1e-3);
+}
+
+/// Somebody may take a folder for the state that holds lists already, called like files of the state.
+#[test]
+fn a_list_in_the_folder_of_the_state_stays() {
+    let folder = feed("");
+    let lists = ["members-20261128", "removed-cafe", "parts-1"];
+    fs::create_dir(folder.path().join("data")).unwrap();
+    for shards in ["", " --shards 2"] {
+        lists.iter().for_each(|list| write(&folder, &format!("data/{list}"), "a\nb\n"));
+        let args = format!("@public{} @data/{} --state @data --profile raw{shards}", shards.len(), lists[0]);
+        done(&folder, &format!("feed publish {args}"));
+        for list in lists {
+            assert_eq!(fs::read_to_string(folder.path().join("data").join(list)).unwrap(), "a\nb\n");
+        }
+        fs::remove_file(folder.path().join("data/state.json")).unwrap();
+    }
 }

@@ -104,6 +104,11 @@ impl Run {
                 "the state was lost: tags, allowlists and everything else that it remembered now come from this run",
             );
         }
+        if publication.is_old_copy {
+            streams.warn(
+                "the state was an old copy: what later runs were told, such as --allow, has to be given again",
+            );
+        }
         let report = Report {
             feed_id: live.identity.feed_id.clone(),
             generation: live.generation,

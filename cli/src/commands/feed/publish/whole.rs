@@ -1,6 +1,6 @@
 //! A feed of one filter: a base and deltas.
 
-use anyhow::{Error, Result};
+use anyhow::{Context, Error, Result};
 use bloom_wasm::Tagged;
 use bloom_wasm::digests::sort;
 use bloom_wasm::vectors::copied;
@@ -149,6 +149,10 @@ impl Run {
             return of_lists;
         }
         self.guard.check(&total)?;
+        // An allowlist may have removed the keys of a whole list.
+        for (name, change) in next.tag_changes().iter().filter(|(name, _)| self.tags.has(name)) {
+            self.guard.check(change).with_context(|| format!("--tag {name}"))?;
+        }
         of_lists
     }
 }
