@@ -304,6 +304,24 @@ testEach("objects that only look like a Uint8Array or a URL", (engine) => {
   assert.ok(filter.has("a") && urls.hasUrl("evil.example") && urls.hasUrl(new URL("http://evil.example")));
 });
 
+test("a key for which the reader has no memory is too_large, and the next one is answered", () => {
+  const filter = reader.decode(full.BloomFilter.from(["a"]).toBytes());
+  const long = new Uint8Array(2 ** 20);
+  const whole = globalThis.Uint8Array;
+  globalThis.Uint8Array = new Proxy(whole, {
+    construct(target, [length, ...rest]) {
+      if (length >= 2 ** 20) throw new RangeError("Array buffer allocation failed");
+      return Reflect.construct(target, [length, ...rest]);
+    },
+  });
+  try {
+    fails("too_large", () => filter.has(long));
+    assert.ok(filter.has("a") && !filter.has("b"));
+  } finally {
+    globalThis.Uint8Array = whole;
+  }
+});
+
 /** Every question, and everything else that a filter can do. */
 const USES = {
   has: ["a"],

@@ -9,11 +9,19 @@ import { published } from "../helpers/sharded.mjs";
 setFlagsFromString("--expose-gc");
 const gc = runInNewContext("gc");
 
-/** The memory in use, after two garbage collections. */
+/**
+ * The memory in use, after garbage collections: as many as free something, since what ends late, such as a connection,
+ * is freed late.
+ */
 async function used() {
-  for (let i = 0; i < 3; i++) await new Promise((resolve) => (gc(), setImmediate(resolve)));
-  const { heapUsed, arrayBuffers } = process.memoryUsage();
-  return heapUsed + arrayBuffers;
+  let least = Infinity;
+  for (let same = 0; same < 3; same++) {
+    await new Promise((resolve) => (gc(), setImmediate(resolve)));
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    if (heapUsed + arrayBuffers < least - 1000) same = 0;
+    least = Math.min(least, heapUsed + arrayBuffers);
+  }
+  return least;
 }
 
 test("questions leave nothing behind, with a cache that forgets or without one", async () => {
@@ -27,7 +35,8 @@ test("questions leave nothing behind, with a cache that forgets or without one",
       for (let i = 0; i < rounds; i++) for (const key of keys) assert.ok(await filter.has(key));
       return used();
     };
-    const before = await ask(4);
+    // In the first rounds the code is compiled, which takes 400 kB.
+    const before = await ask(15);
     const growth = (await ask(rounds)) - before;
     // Each question needs a page and a shard. Of each, 350 bytes once stayed, or 60, which only many rounds show.
     assert.ok(growth < 500_000 + 2 * keys.length * rounds * 10, `${growth} bytes`);
