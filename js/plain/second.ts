@@ -40,6 +40,24 @@ function take(bytes: string): Taken | undefined {
   return { scheme: named ?? "http", host: withoutUser(authority), path, query, isSimple };
 }
 
+/** What a parser makes of the path, before it replaces any other escape. */
+function parsedPath({ path }: Taken): string[] {
+  return withoutDots(path.replace(/\\/g, "/"));
+}
+
+/**
+ * The folder that a host which takes escapes literally finds a page in, if its canonical form may be elsewhere: the path
+ * of a text, as far as no escape in it stands for `..`. FORMAT.md section 10, "The folder of an escaped path".
+ */
+export function escapedFolder(text: string): string | undefined {
+  const taken = text.includes("%") ? take(toBytes(text)) : undefined;
+  if (!taken?.path.includes("%")) return undefined;
+  const parts = parsedPath(taken);
+  const end = parts.findIndex((part) => unescaped(part).split("/").includes(".."));
+  // The root is asked for in any case.
+  return end > 0 ? `/${parts.slice(0, end).join("/")}/` : undefined;
+}
+
 /** Bytes as text. A byte that isn't part of UTF-8 becomes a lone surrogate, U+DC00 and its value. */
 function toText(bytes: string): string {
   return bytes.replace(
@@ -131,8 +149,7 @@ function reading(taken: Taken, host: string): Reading {
     if (parts.length > 128) return { ...labels, url: undefined, isCertain: false };
     parts = parts.map((label) => ascii(toText(label)));
   }
-  // As a parser does before any other escape is replaced.
-  const path = withoutDots(taken.path.replace(/\\/g, "/")).join("/");
+  const path = parsedPath(taken).join("/");
   const url = canonical(`${taken.scheme}://${parts.join(".")}/${path}${taken.query}`);
   return { ...labels, url, isCertain: url !== undefined && labels.isCertain };
 }

@@ -48,6 +48,9 @@ const PARTS = [
 ];
 const QUERIES = ["?q=1", "?a/b?c", "?/", "??", "?a=%20b&c", "?../..", "?x@y:z"];
 
+/** What is in a folder where the host takes escapes literally, as a browser does. */
+const LITERAL = ["x%2F..%2F..%2Fy", "..%2f..%2f", "%252e%252e/y", "a/x%2f.%252e%2F../b"];
+
 /** Subdomains, and others that only some parsers accept, or that they read in two ways. */
 const SUBDOMAINS = [
   "www.",
@@ -147,7 +150,7 @@ export function below({ host, path, query }, next) {
   const one = choice(next);
   const isPlain = next() < 0.7;
   const isFolder = !query && path.endsWith("/") && path.split("/").length <= 5;
-  const more = isFolder ? one(["", "x", "x/", "a.b/c", "x/y/z/w/v/u", "a/b/c/d/e/", one(PARTS)]) : "";
+  const more = isFolder ? one(["", "x", "x/", "a.b/c", "x/y/z/w/v/u", "a/b/c/d/e/", one(PARTS), one(LITERAL)]) : "";
   const its = path + more;
   const asked = query || one(["", "", "?", "?q=1", "?a/b?c"]);
   const fragment = one(["", "", "#", "#x/../y?z"]);

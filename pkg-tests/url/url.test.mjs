@@ -37,6 +37,10 @@ const spellings = {
   "http://evil.com./": "||evil.com^",
 };
 
+/** The vectors are Safe Browsing's. It doesn't look for the folder of an escaped path. */
+const folders = { "http://host%7d.com/abc/%2e%2e%2fdef": ["host}.com/abc/"] };
+for (const vector of vectors) vector.expressions.push(...(folders[vector.input] ?? []));
+
 test("the vectors", () => {
   assert.equal(vectors.length, 85);
   for (const { input, canonical, expressions } of vectors) {
@@ -75,6 +79,22 @@ test("a list catches every spelling of its entries, and nothing else", () => {
       assert.equal(read.hasUrl("http://good.com/"), false);
     }
   }
+  const literal = "https://store.example/evil/x%2F..%2F..%2Flogin.html";
+  for (const { decode } of Object.values(engines)) {
+    const read = decode(RibbonFilter.from(["store.example/evil/"], { profile: "url", fpr: 1e-6 }).toBytes());
+    assert.equal(read.matchUrl(literal), "store.example/evil/");
+    assert.equal(read.matchUrl(literal.replace("store", "\uff53tore")), "store.example/evil/");
+    assert.equal(read.matchUrl(literal.replaceAll("..", "e")), "store.example/evil/");
+    assert.equal(read.matchUrl(literal.replace("evil", "good")), null);
+  }
+  for (const path of [
+    "x%2F..%2F..%2Fy",
+    "..%2fy",
+    "%252e%252e/y?z",
+    "a/b/%2e%2e%2f/%2E./%252f..%2f../y#",
+    "%2e%2e/%2f",
+  ])
+    for (const host of ["a.b", "\uff41.b", "xn--.a.b", "\u00e9.a.b\\x"]) requireSameKeys(`http://${host}/c/${path}`);
   const filter = RibbonFilter.from(["evil.com", "bad.example/a/", "worse.example/a?b"], { profile: "url", fpr: 1e-6 });
   assert.equal(filter.matchUrl("https://user@www.EVIL.com:8443/x?y#z"), "evil.com/");
   assert.equal(filter.matchUrl(new URL("https://bad.example/b/../a/c.html")), "bad.example/a/");

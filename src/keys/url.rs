@@ -16,24 +16,25 @@ pub use self::text::{clean, has_port, is_special, missing_scheme};
 
 pub(super) use self::address::is_address;
 use self::parts::plain_parts;
-use self::second::{both_readings, has_long_host};
+use self::second::{both_readings, escaped_folder, has_long_host};
 use self::text::{joined, scheme, utf8};
 use super::platform::Platform;
 use crate::error::Result;
-use crate::vectors::{copied, push};
+use crate::vectors::{append, copied, push};
 
-/// What a URL is looked up by: its canonical form, and a second reading if some browser may read it differently.
+/// What a URL is looked up by: its canonical form, a second reading if some browser may read it differently, and for
+/// each of both the folder of an escaped path.
 ///
 /// An entry of a list has only the canonical form. FORMAT.md section 10.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Readings<'a> {
     canonical: Option<Canonical<'a>>,
-    second: Option<Canonical<'a>>,
+    others: [Option<Canonical<'a>>; 3],
 }
 
 impl<'a> From<Canonical<'a>> for Readings<'a> {
     fn from(canonical: Canonical<'a>) -> Self {
-        Readings { canonical: Some(canonical), second: None }
+        Readings { canonical: Some(canonical), others: [None, None, None] }
     }
 }
 
@@ -43,17 +44,17 @@ impl<'a> Readings<'a> {
         self.canonical.as_ref()
     }
 
-    /// The canonical form, if there is one, and the second reading, if it differs.
+    /// The canonical form, if there is one, and then the others.
     pub fn iter(&self) -> impl Iterator<Item = &Canonical<'a>> {
-        self.canonical.iter().chain(&self.second)
+        self.canonical.iter().chain(self.others.iter().flatten())
     }
 
-    /// The keys of the canonical form, then those that only the second reading has.
+    /// The keys of the canonical form, then those that only the others have, each once.
     pub fn keys(&self) -> impl Iterator<Item = &[u8]> {
-        let first = self.canonical.iter().flat_map(Canonical::expressions);
-        let met =
-            |key: &&[u8]| self.canonical.iter().flat_map(Canonical::expressions).all(|first| first != *key);
-        first.chain(self.second.iter().flat_map(Canonical::expressions).filter(met))
+        self.iter().enumerate().flat_map(move |(number, form)| {
+            let before = move || self.iter().take(number).flat_map(Canonical::expressions);
+            form.expressions().filter(move |key| before().all(|met| met != *key))
+        })
     }
 }
 
@@ -89,7 +90,22 @@ fn other_readings(platform: &impl Platform, input: &[u8]) -> Result<Readings<'st
     let input = cleaned(input)?;
     let (canonical, refused) = parse_cleaned(platform, &input)?;
     let (canonical, second) = both_readings(platform, &input, canonical, refused)?;
-    Ok(Readings { second: second.filter(|second| canonical.as_ref() != Some(second)), canonical })
+    let folders = match escaped_folder(&input)? {
+        Some(folder) => [in_folder(canonical.as_ref(), &folder)?, in_folder(second.as_ref(), &folder)?],
+        None => [None, None],
+    };
+    let [of_first, of_second] = folders;
+    let second = second.filter(|second| canonical.as_ref() != Some(second));
+    Ok(Readings { canonical, others: [second, of_first, of_second] })
+}
+
+/// The canonical form of a folder of the same host.
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+fn in_folder(form: Option<&Canonical>, folder: &[u8]) -> Result<Option<Canonical<'static>>> {
+    let Some(form) = form else { return Ok(None) };
+    let mut text = copied(form.origin())?;
+    append(&mut text, folder)?;
+    canonicalize(text)
 }
 
 fn cleaned(input: &[u8]) -> Result<Cow<'_, [u8]>> {

@@ -328,7 +328,8 @@ fn set(object: &JsValue, name: &str, value: &JsValue) {
     let _ = Reflect::set(object, &name.into(), value);
 }
 
-/// The keys of the URL in the first `length` bytes of the scratch: at most 30, or 60 if it has a second reading.
+/// The keys of the URL in the first `length` bytes of the scratch: at most 30, or up to 110 if it may be
+/// read in more than one way.
 #[wasm_bindgen(js_name = urlExpressions)]
 pub fn url_expressions(length: usize) -> Result<Array> {
     Ok(readings(length)?.keys().map(ascii).map(JsValue::from).collect())

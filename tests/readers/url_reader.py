@@ -290,9 +290,24 @@ def forms_of(line):
     return (first, other) if normal else (other, None if refused else first)
 
 
+def folder_of(line):
+    """The folder of an escaped path; None if there is none."""
+    taken = taken_apart(re.sub(rb"[\t\r\n]", b"", line).strip(bytes(range(33))))
+    path = re.match(rb"[^?#]*", taken[3])[0] if taken else b""
+    before = b""
+    for part in path.split(b"/"):
+        if b".." in unescaped(part).split(b"/"):
+            return before
+        before += part + b"/"
+    return None
+
+
 def keys_of(line):
     """All keys of a URL."""
-    return set().union(*(keys(form) for form in forms_of(line) if form))
+    forms = [form for form in forms_of(line) if form]
+    if (folder := folder_of(line)) is not None:
+        forms += [canonical(b"http://" + host + folder) for host, _, _ in forms]
+    return set().union(*map(keys, forms))
 
 
 def main():

@@ -149,8 +149,8 @@ fn a_root_is_that_of_the_whole_url() {
         let of = |url: &url::Canonical| -> Vec<Vec<u8>> {
             url.expressions_in(Slots::HOSTS).map(|(_, key)| key.to_vec()).collect()
         };
-        let whole: Vec<_> = readings.iter().map(of).collect();
-        assert_eq!(whole, [of(&root)], "{url}");
+        assert!(readings.canonical().is_some(), "{url}");
+        assert!(readings.iter().all(|whole| of(whole) == of(&root)), "{url}");
         assert!(root.as_bytes().ends_with(b"/"));
         let mut seen = Vec::new();
         let mut note = |slot: u32, key: &[u8]| {

@@ -25,6 +25,11 @@ impl Canonical<'_> {
         &self.text
     }
 
+    /// The scheme and the host.
+    pub(super) fn origin(&self) -> &[u8] {
+        within(&self.text, ..self.parts.path)
+    }
+
     /// Only the host.
     pub fn host(&self) -> &[u8] {
         within(&self.text, self.parts.host..self.parts.path)

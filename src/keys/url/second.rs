@@ -9,7 +9,7 @@ use super::text::{
 };
 use super::unicode::{append_mapped, is_newer};
 use crate::error::Result;
-use crate::vectors::{append, copied, push};
+use crate::vectors::{append, copied, push, within};
 
 /// How a browser splits [cleaned](clean) bytes, unless their scheme has no host.
 struct Taken<'a> {
@@ -40,6 +40,14 @@ impl<'a> Taken<'a> {
         Some(Taken { scheme, host: without_user(authority), path, query, simple })
     }
 
+    /// What a parser makes of the path, before it replaces any other escape.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
+    fn parsed_path(&self) -> Result<Vec<u8>> {
+        let mut path = copied(self.path)?;
+        path.iter_mut().filter(|byte| **byte == b'\\').for_each(|byte| *byte = b'/');
+        without_dots(&path).map_err(|Full| too_large(&path))
+    }
+
     /// The host without escapes, once.
     fn unescaped(&self) -> Result<Vec<u8>> {
         let mut host = Vec::new();
@@ -53,6 +61,26 @@ impl<'a> Taken<'a> {
         // Twice, because what one round makes of a character may complete an escape.
         modern_host(&modern_host(self.host, joiners, older)?, joiners, older)
     }
+}
+
+/// The folder that a host which takes escapes literally finds a page in, if its canonical form may be elsewhere: the path
+/// of [cleaned](clean) bytes, without dot segments, as far as no escape stands for one. FORMAT.md section 10, "The folder
+/// of an escaped path".
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+pub(super) fn escaped_folder(input: &[u8]) -> Result<Option<Vec<u8>>> {
+    let Some(taken) = Taken::of(input).filter(|taken| taken.path.contains(&b'%')) else { return Ok(None) };
+    let path = taken.parsed_path()?;
+    let mut end = 0;
+    for part in path.split_inclusive(|&byte| byte == b'/') {
+        let mut plain = Vec::new();
+        append_unescaped(&mut plain, part).map_err(|Full| too_large(input))?;
+        if plain.split(|&byte| byte == b'/').any(|part| part == b"..") {
+            // The root is asked for in any case.
+            return if end > 1 { copied(within(&path, ..end)).map(Some) } else { Ok(None) };
+        }
+        end += part.len();
+    }
+    Ok(None)
 }
 
 /// Whether the host of [cleaned](clean) bytes is longer than any that a browser opens. Parsers may take minutes for it.
@@ -127,10 +155,7 @@ fn reading(platform: &impl Platform, taken: &Taken, host: &[u8]) -> Result<Readi
     if rest.is_some() {
         return Ok(Reading { url: None, is_certain: false, is_normal: true });
     }
-    // As a parser does, before any other escape is replaced.
-    let mut path = copied(taken.path)?;
-    path.iter_mut().filter(|byte| **byte == b'\\').for_each(|byte| *byte = b'/');
-    append(&mut text, &without_dots(&path).map_err(|Full| too_large(&path))?)?;
+    append(&mut text, &taken.parsed_path()?)?;
     append(&mut text, taken.query)?;
     let url = canonicalize(text)?;
     let is_certain = labels.is_certain && url.is_some();

@@ -58,6 +58,41 @@ fn second_readings() {
     assert!(all(&"é.".repeat(200)).len() <= 30);
 }
 
+/// A host may take the escapes of a path literally, as stores of files do. The oracle is the path that a browser sends.
+#[test]
+fn no_escape_leads_out_of_a_folder() {
+    let all = |input: &str| -> Vec<String> {
+        url::readings(&Native, input.as_bytes()).unwrap().keys().map(text).collect()
+    };
+    for path in [
+        "x%2F..%2F..%2Fy",
+        "..%2fy",
+        "%252e%252e/y",
+        "y/..%5C..%2f..%2F/z?q",
+        ".%252e/",
+        "a/b/%2e%2e%2f/%2E./%252f..%2f../y",
+        "%2525252e./y",
+        "?/..%2f..%2f",
+        "\\a%2f..%2f..%2f..",
+        "x%2F%2E%2E/..%2f#..",
+    ] {
+        let sent = Native.parse_url(&format!("https://store.example/evil/{path}")).unwrap().unwrap();
+        assert!(sent.starts_with(b"https://store.example/evil/"), "{}", text(&sent));
+        for host in ["store.example", "xn--.STORE.example", "st\u{ad}ore.example:80", "\u{ff53}tore.example"]
+        {
+            let input = format!("https://{host}/evil/{path}");
+            assert!(all(&input).contains(&"store.example/evil/".to_owned()), "{input}: {:?}", all(&input));
+            sound_readings(input.as_bytes());
+        }
+    }
+    assert_eq!(all("http://a.b/c/d%2F..%2F..%2Fe"), ["a.b/e", "a.b/", "a.b/c/"]);
+    // Where nothing is hidden there is nothing else to ask.
+    assert_eq!(all("http://a.b/c%2Fd/..e%2F/%2e%2e/f"), all("http://a.b/c/d/f"));
+    assert_eq!(all("http://a.b/c/d%2F..%2Fe?q"), ["a.b/c/e?q", "a.b/c/e", "a.b/", "a.b/c/"]);
+    // An entry of a list has its canonical form alone.
+    assert_eq!(form("http://a.b/c/d%2F..%2F..%2Fe").unwrap(), "http://a.b/e");
+}
+
 /// A parser that refuses all but ASCII, so that only FORMAT.md's own table reads the rest.
 struct Ascii;
 
