@@ -40,6 +40,16 @@ function unpacked() {
   }
 }
 
+/** What the commands that are running have printed. */
+const running = new Set();
+// Whoever stops a run that hangs wants to know where.
+for (const signal of ["SIGINT", "SIGTERM"]) {
+  process.once(signal, () => {
+    for (const printed of running) process.stdout.write(Buffer.concat(printed));
+    process.kill(process.pid, signal);
+  });
+}
+
 /** Runs a command and shows, when it has ended, what it printed. After a failure nothing more begins. */
 async function step(command, variables = {}) {
   if (failed) return;
@@ -48,8 +58,10 @@ async function step(command, variables = {}) {
   const stdio = ["ignore", "pipe", "pipe"];
   const child = spawn(program, args, { cwd: root, shell, env: { ...env, ...variables }, stdio });
   const printed = [];
+  running.add(printed);
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => printed.push(data));
   const status = await new Promise((ended) => child.on("close", ended).on("error", ({ message }) => ended(message)));
+  running.delete(printed);
   const shown = [...Object.entries(variables).map((pair) => pair.join("=")), command].join(" ");
   console.log(`test: ${shown}: ${status === 0 ? "passed" : `FAILED (${status})`} in ${seconds(begun)}`);
   process.stdout.write(Buffer.concat(printed));
@@ -59,12 +71,15 @@ async function step(command, variables = {}) {
 // Leftovers of a test, such as an open port, must not keep its process alive, and no file of tests may run forever.
 const NODE = "node --test --test-force-exit --test-concurrency=2 --test-reporter=spec --test-timeout";
 const QUARTER = 15 * 60_000;
+/** No file of the fast tier takes a minute. */
+const FAST = 5 * 60_000;
 
 /** The files of the package's tests: those of the fast tier, or the long ones, as the name says. */
 function packageTests(long) {
   const names = readdirSync(join(root, "pkg-tests"), { recursive: true }).map((name) => name.replaceAll("\\", "/"));
   const files = names.filter((name) => name.endsWith(".test.mjs") && name.endsWith(".long.test.mjs") === long).sort();
-  return step(`${NODE}=${QUARTER} ${files.map((name) => `pkg-tests/${name}`).join(" ")}`, long ? {} : inMemory());
+  const paths = files.map((name) => `pkg-tests/${name}`).join(" ");
+  return step(`${NODE}=${long ? QUARTER : FAST} ${paths}`, long ? {} : inMemory());
 }
 
 /** Puts temporary files into memory if there is room, because publishing waits until files are on the disk. */
