@@ -145,7 +145,7 @@ test("hasMany leaves no transfer behind when it fails", async () => {
   const [, missing] = publisher.filesOf(members[0]);
   // It turns out to be missing once as many others are under way as may be.
   let refuse;
-  await new Promise((resolve) => {
+  await new Promise((resolve, reject) => {
     site.fault = (path, response) => {
       if (path === missing) refuse = () => response.writeHead(404).end();
       else if (publisher.pages.includes(path) || path === "shards.json") return false;
@@ -153,7 +153,7 @@ test("hasMany leaves no transfer behind when it fails", async () => {
       if (ends.length === 7) refuse?.();
       return true;
     };
-    fails("http", filter.hasMany(members)).then(resolve);
+    fails("http", filter.hasMany(members)).then(resolve, reject);
   });
   assert.equal(ends.length, 7);
   await Promise.all(ends);
