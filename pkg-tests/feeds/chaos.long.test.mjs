@@ -93,6 +93,7 @@ const happened = (what) => void (counts[what] = (counts[what] ?? 0) + 1);
 const late = new Set();
 /** How many calls have begun to hang since the clock last advanced. */
 let hung = 0;
+const clients = [];
 /** The clients' tabs that are open. */
 const tabs = new Set();
 
@@ -175,6 +176,7 @@ class Client {
     const remove = async (name) => {
       await fails("delete", 0.02);
       removals.set(name, (removals.get(name) ?? 0) + 1);
+      for (const client of clients) client.lost(name);
       return store.delete(name);
     };
     return {
@@ -213,7 +215,7 @@ class Client {
       } else {
         bytes = host.publisher.files.get(path);
         // It was there when the tab learned of it, and still is.
-        const wasThere = tab.files.get(path) === (removals.get(this.name("file", path)) ?? 0);
+        const wasThere = tab.files.get(path)?.there === (removals.get(this.name("file", path)) ?? 0);
         if (wasThere && !tab.isBlind) wrong ??= "a file was fetched that the cache has";
       }
       let sent = new Uint8Array(bytes);
@@ -250,7 +252,12 @@ class Client {
   told(tab, { files }) {
     for (const { sha256, bytes } of files) if (!tab.files.has(sha256)) tab.allowed += bytes;
     const there = (name) => (store.entries.has(name) ? (removals.get(name) ?? 0) : undefined);
-    tab.files = new Map(files.map(({ sha256 }) => [sha256, there(this.name("file", sha256))]));
+    tab.files = new Map(files.map(({ sha256, bytes }) => [sha256, { bytes, there: there(this.name("file", sha256)) }]));
+  }
+
+  /** Called when a name is removed from the cache: this tab may need the file once more. */
+  lost(name) {
+    for (const [sha256, { bytes }] of this.tab.files) if (this.name("file", sha256) === name) this.tab.allowed += bytes;
   }
 
   /** Opens the feed, updates it, or closes it. */
@@ -340,9 +347,8 @@ class Client {
 
 test(`feeds under chaos, ${ROUNDS} rounds`, { timeout: 7_200_000 }, async () => {
   const hosts = [new Host("one"), new Host("two")];
-  const clients = hosts.flatMap((host) =>
-    [host.key.publicKey, host.key.publicKey, null].map((key) => new Client(host, key)),
-  );
+  for (const host of hosts)
+    for (const key of [host.key.publicKey, host.key.publicKey, null]) clients.push(new Client(host, key));
   Object.defineProperty(globalThis, "navigator", { value: { locks: webLocks() }, configurable: true });
   let failed = false;
   let isOver = false;
