@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BloomFilter, RibbonFilter, urlExpressions } from "../dist/bloom.node.js";
+import { BloomFilter, canonicalizeUrl, RibbonFilter, urlExpressions } from "../dist/bloom.node.js";
 import { decode as decodeInReader } from "../dist/reader.js";
 import { askBoth, keysOf, SECRET, verdict } from "./engines.mjs";
 import { members, queries, strangers, strings } from "./keys.mjs";
@@ -250,8 +250,11 @@ const PARSING = "new URL alone";
 async function url(bench) {
   const urls = bench.strangers().slice(0, Math.ceil(bench.count / 4));
   const vectors = JSON.parse(readFileSync(new URL("../tests/url_vectors.json", import.meta.url)));
-  for (const url of [...vectors.map(({ input }) => input), ...urls])
-    assert.deepEqual(expressions(url), urlExpressions(url), url);
+  for (const url of [...vectors.map(({ input }) => input), ...urls]) {
+    // Those of the canonical form: the loop in JavaScript doesn't look for the folder of an escaped path.
+    const form = canonicalizeUrl(url);
+    assert.deepEqual(expressions(url), form === null ? [] : urlExpressions(form), url);
+  }
   assert.ok(urls.every((url) => expressions(url).length === 8));
 
   const ofUrls = await urlRace(bench, urls, bench.members(), "a list of URLs", "matchUrl(key) !== null", 2.5);
