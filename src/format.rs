@@ -286,7 +286,7 @@ impl Blob {
     }
 
     /// The length in bytes of the blob that starts with `prefix`, or `None` if more of it must be seen first;
-    /// 512 bytes are always enough for a filter without layers.
+    /// 512 bytes are always enough for one of our own kinds without layers and tags.
     ///
     /// # Errors
     /// Those of [`Blob::decode`] that the prefix shows.

@@ -1,5 +1,5 @@
 //! Turns a key's bytes into its 64-bit digest, from which every filter derives everything else. Imports only
-//! `error`, `kind`, `profile` and `slots`.
+//! `error`, `kind`, `profile`, `slots` and `vectors`.
 //!
 //! The digest is made of two hashes of 32 bits, so that JavaScript computes it as fast as WebAssembly: XXH32
 //! (<https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>) is the low half, and MurmurHash3_x86_32

@@ -24,7 +24,7 @@ pub struct Optimal {
     pub bits: u32,
     /// Hashes per key (k), 1 to 64.
     pub hashes: u32,
-    /// Bytes for these bits. A blob adds at most 64 more.
+    /// Bytes for these bits. A blob without a name adds at most 64 more.
     pub bytes: u32,
 }
 

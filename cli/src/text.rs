@@ -49,6 +49,11 @@ pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }
 
+/// How much a key takes, as the end of a phrase; nothing without keys.
+pub fn per_key(bytes: u64, count: u64) -> String {
+    if count == 0 { String::new() } else { format!(", {:.2} bits a key", bytes as f64 * 8.0 / count as f64) }
+}
+
 /// An estimate of how many keys a filter holds, which is infinite if every bit is set.
 pub fn about(keys: f64) -> String {
     if keys.is_finite() {

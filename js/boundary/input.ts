@@ -110,14 +110,16 @@ export function asBytes(
   wanted = "bytes must be an ArrayBuffer or a Uint8Array",
 ): Uint8Array {
   if (isBytes(bytes)) return plainBytes(bytes);
+  let whole: Uint8Array;
   try {
     // DataView accepts a buffer of any realm, and nothing else.
-    return new Uint8Array(new DataView(bytes).buffer);
+    whole = new Uint8Array(new DataView(bytes).buffer);
   } catch (cause) {
     let hint = typeof bytes === "string" ? "; read a file without an encoding, and give a URL to load" : "";
     if (isA(bytes, ArrayBuffer) || isA(bytes, Uint8Array)) hint = ODD;
     throw new FilterError("invalid_parameter", `${wanted}, not ${typeName(bytes)}${hint}`, { cause });
   }
+  return plainBytes(whole);
 }
 
 /** The error of a method whose `this` isn't a filter. */

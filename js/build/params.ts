@@ -10,7 +10,7 @@ export interface Optimal {
   bits: number;
   /** Hashes per key (k), 1 to 64. */
   hashes: number;
-  /** Bytes for these bits. A blob adds at most 64 more. */
+  /** Bytes for these bits. A blob without a name adds at most 64 more. */
   bytes: number;
 }
 

@@ -1,7 +1,7 @@
 /** What a client of a feed or a sharded filter keeps for its next start. */
 
 import { attempt, invalidParameter, isA, plainBytes } from "../boundary/input.js";
-import { failed } from "../boundary/stream.js";
+import { failed, quietly } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import { sha256 as newSha256 } from "../plain/sha256.js";
 import {
@@ -518,11 +518,4 @@ function lockManager(): LockManager | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Runs something that may fail. */
-async function quietly(run: () => Promise<void>): Promise<void> {
-  try {
-    await run();
-  } catch {}
 }

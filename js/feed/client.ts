@@ -44,6 +44,8 @@ export abstract class Client<P extends Head> {
   #isClosed = false;
   /** Settles once no generation is being written into the cache. */
   #written: Promise<void> = Promise.resolve();
+  /** How many of them still are. */
+  #writing = 0;
   /** Whether a write has timed out. Nothing more is written until the cache answers it. */
   #isSilent = false;
 
@@ -196,9 +198,11 @@ export abstract class Client<P extends Head> {
   /** Queues a write to the cache, after all others. */
   protected write(run: () => Promise<void>): void {
     if (this.#isSilent) return;
+    this.#writing++;
     this.#written = this.#written.then(async () => {
       // A closed client writes nothing.
       if (!this.#isClosed) await run();
+      this.#writing--;
     });
   }
 
@@ -233,7 +237,9 @@ export abstract class Client<P extends Head> {
       this.requireJob(signal);
       const floor = await this.#floor(found.feedId, signal);
       const isKept = before && floor?.kept && isAtLeast(floor.kept, before);
-      if (this.origin.store.hasShown && floor !== undefined && before?.feedId === found.feedId) {
+      // What is still being written isn't lost.
+      const mayTell = this.origin.store.hasShown && floor !== undefined && this.#writing === 0;
+      if (mayTell && before?.feedId === found.feedId) {
         if (!isKept) this.origin.store.lost();
         isLost = !isKept || floor.first === undefined;
       }
@@ -256,7 +262,8 @@ export abstract class Client<P extends Head> {
       signal.throwIfAborted();
       return false;
     } finally {
-      if (this.manifest !== before || this.cacheError || isLost) this.write(() => this.#keep());
+      // Without a generation, as when opening has failed, there is nothing to keep.
+      if (this.manifest && (this.manifest !== before || this.cacheError || isLost)) this.write(() => this.#keep());
     }
   }
 

@@ -40,10 +40,13 @@ export function fileCache(folder: string | URL): FeedCache {
     }
   }
 
-  /** Removes what killed programs have left. A failure is tried again later, and holds nothing up. */
+  /**
+   * Removes what killed programs have left of such files, and nothing else: the folder may have others' files. A failure
+   * is tried again later, and holds nothing up.
+   */
   async function tidy(): Promise<void> {
     for (const name of await fs!.readdir(home)) {
-      if (!/\.[0-9a-f-]{36}\.tmp$/.test(name)) continue;
+      if (!/^[a-z]+-[0-9a-f]{64}\.[0-9a-f-]{36}\.tmp$/.test(name)) continue;
       const half = path!.join(home, name);
       // Another program may remove it, too.
       const found = await ifThere(fs!.stat(half));

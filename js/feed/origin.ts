@@ -151,16 +151,16 @@ export class Origin<P extends Head> {
     return new FilterError(code, `${message}; if that is a folder, its manifest is ${shown(href)}`, { cause });
   }
 
-  /** The URL of a file. */
+  /** The URL of a file, for messages. */
   at({ sha256 }: SignedFile): string {
-    return new URL(sha256, this.#url).href;
+    return shown(new URL(sha256, this.#url).href);
   }
 
   /** Returns what `make` makes of a file. A damaged file is fetched once more, bypassing the HTTP cache. */
   async file<T>(file: SignedFile, signal: AbortSignal, make: (read: Read) => Promise<T>): Promise<T> {
-    const url = this.at(file);
+    const url = new URL(file.sha256, this.#url).href;
     const { bytes } = file;
-    const tooLong = () => new FilterError("integrity", `${url} is longer than ${bytes} bytes`);
+    const tooLong = () => new FilterError("integrity", `${this.at(file)} is longer than ${bytes} bytes`);
     const fetched = (cache?: RequestCache) =>
       make((take) => download(url, { signal, fetch: this.#fetch, cache }, bytes, tooLong, take));
     try {
@@ -169,7 +169,7 @@ export class Origin<P extends Head> {
         return fetched("reload");
       });
     } catch (error) {
-      throw named(error, url, signal);
+      throw named(error, this.at(file), signal);
     }
   }
 }

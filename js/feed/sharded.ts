@@ -286,11 +286,15 @@ function placed(shards: Shards, manifest: ShardsPayload, keys: Key[]): Map<numbe
 
 /** The first of the keys that is maybe present. */
 async function first<K extends Key>({ shards, manifest, signal }: Question, keys: K[]): Promise<K | undefined> {
+  let found = keys.length;
   for (const [shard, numbers] of placed(shards, manifest, keys)) {
-    const found = await shards.use(manifest, shard, signal, (filter) => numbers.find((i) => filter.has(keys[i]!)));
-    if (found !== undefined) return keys[found];
+    const earlier = numbers.filter((i) => i < found);
+    if (earlier.length === 0) continue;
+    await shards.use(manifest, shard, signal, (filter) => {
+      found = earlier.find((i) => filter.has(keys[i]!)) ?? found;
+    });
   }
-  return undefined;
+  return keys[found];
 }
 
 async function each(

@@ -40,12 +40,15 @@ export function trust<M extends Signed>(found: M, known: Known<M>): M {
     throw new FilterError("wrong_feed", `this feed is ${found.feedId}, and was ${first.feedId}`);
   }
   // Step 5.
+  let stays = false;
   for (const floor of [present, kept]) {
     if (!floor || found.generation > floor.generation || found.signed === floor.signed) continue;
-    if (present && isBehind(found, floor) && !isOver(found, known) && !isOver(present, known)) return present;
+    stays = present !== undefined && isBehind(found, floor) && !isOver(found, known) && !isOver(present, known);
+    if (stays) continue;
     const generations = `generation ${found.generation} after ${floor.generation}`;
     throw new FilterError("rollback", `the host has gone back, or in two directions: ${generations}`);
   }
+  if (present && stays) return present;
   // Step 6.
   if (isOver(found, known)) {
     throw new FilterError("expired", "the newest generation has expired, or this clock is wrong");

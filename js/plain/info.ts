@@ -42,7 +42,8 @@ function used({ places, value }: Places): number {
 /** The chance that a key matches one of `count` fingerprints. */
 function cuckooFpr({ places, width }: Cuckoo, count: number): number {
   // 1 - (1 - 1 / (all fingerprints in two buckets))^count, accurate for small rates.
-  return -Math.expm1(count * Math.log1p(-8 / (places * (2 ** width - 1))));
+  // With the fewest of both, the chance of one is 1, and none of them is none.
+  return count && -Math.expm1(count * Math.log1p(-8 / (places * (2 ** width - 1))));
 }
 
 /** The rate of the base, from its present fill. */

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
-import { engines, fails, golden as file, full, reader, SECRET, testEach } from "../helpers/engines.mjs";
+import { engines, fails, golden as file, full, reader, SECRET, seal, testEach } from "../helpers/engines.mjs";
 import { folder } from "../helpers/installed.mjs";
 import { UNITS } from "../helpers/units.mjs";
 import { allUrls, requireSameKeys } from "../helpers/urls.mjs";
@@ -29,6 +29,23 @@ test("both entries have all of the reader, with the same classes and functions",
   for (const { decode } of [full, reader]) assert.ok(decode(file("bloom.bloom")) instanceof reader.Filter);
   for (const method of ["add", "addMany", "remove", "toBloom", "clear", "locations", "union", "count"])
     assert.ok(!(method in reader.decode(file("counting4.bloom"))), method);
+});
+
+test("the smallest cuckoo filter, whose fingerprints are all alike", () => {
+  // 2 buckets of 4 slots with 1 bit each. FORMAT.md sections 4 and 6.4.
+  for (const [slots, expected] of [
+    [0, 0],
+    [1, 1],
+    [255, 1],
+  ]) {
+    const bytes = new Uint8Array(27);
+    bytes.set([0xb5, 0x42, 0x4c, 0x4d, 1, 4]);
+    bytes.set([2, 0, 0, 0, 1, slots], 17);
+    seal(bytes);
+    const filters = [reader, full].map(({ decode }) => decode(bytes));
+    sameInfo(...filters, `slots ${slots}`);
+    for (const filter of filters) assert.equal(filter.estimatedFpr, expected, `slots ${slots}`);
+  }
 });
 
 /** The keys of the golden files, as their README says. */

@@ -216,6 +216,14 @@ test("headers that lie: typed errors at once, and no memory", () => {
   }
 });
 
+test("a buffer that a 32-bit memory has no room for is too_large", () => {
+  // It takes no memory as long as nobody reads it.
+  const buffer = new ArrayBuffer(2 ** 31);
+  new Uint8Array(buffer).set(filter.toBytes());
+  for (const bytes of [buffer, new Uint8Array(buffer)])
+    for (const engine of Object.values(engines)) assert.equal(decodedBy(engine, bytes), "too_large");
+});
+
 test("lengths that wrap around in 32 bits", () => {
   // A ribbon filter of 2^-32 whose first stage ends 31 bytes before 4 GiB, and whose whole then seems to have 61,778.
   const bytes = new Uint8Array(61_778);

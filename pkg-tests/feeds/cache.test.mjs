@@ -681,6 +681,30 @@ test("a cache that loses single entries, as at an edge, gets them again with the
   assert.deepEqual(site.asked(), ["feed.json"]);
 });
 
+test("a generation that is still being written doesn't count as lost", async () => {
+  const { publisher, site, open } = await published();
+  const cache = memoryCache();
+  const feed = await open({ cache });
+  publisher.delta("second").delta("third");
+  site.asked();
+  const puts = [];
+  const goOn = gate();
+  cache.fault = (method, name) => method === "put" && (puts.push(name), goOn.opened);
+  const first = feed.update();
+  while (feed.generation < 3 || puts.length === 0) await turns();
+  const second = feed.update();
+  const looked = () => site.log.filter((path) => path === "feed.json").length;
+  while (looked() < 2) await turns();
+  await turns();
+  goOn.open();
+  assert.deepEqual(await Promise.all([first, second]), [true, false]);
+  assert.equal(feed.cacheError, undefined);
+  assert.deepEqual([...new Set(puts)], puts, "each file is put once");
+  const names = publisher.listed.slice(1).map(({ sha256 }) => sha256);
+  assert.deepEqual(site.asked().sort(), ["feed.json", "feed.json", ...names].sort());
+  answers(await open({ cache }), 3, { name: "third" });
+});
+
 test("a slow cache that answers every call is waited for", async () => {
   const { publisher, open } = await published();
   const cache = memoryCache();

@@ -46,7 +46,7 @@ test("fileCache: files are complete or absent, and failures are reported", async
 
 test("fileCache: a file that can't be removed holds nothing up", async () => {
   const home = join(folder, "stuck");
-  const stuck = join(home, `a.${randomUUID()}.tmp`);
+  const stuck = join(home, `file-${sha256("stuck")}.${randomUUID()}.tmp`);
   mkdirSync(join(stuck, "below"), { recursive: true });
   utimesSync(stuck, new Date(0), new Date(0));
   const cache = fileCache(home);
@@ -57,14 +57,16 @@ test("fileCache: a file that can't be removed holds nothing up", async () => {
 test("fileCache: leftovers of killed runs are removed, but not what another run is writing", async () => {
   const home = join(folder, "left");
   mkdirSync(home);
-  const [old, young] = ["a", "b"].map((name) => join(home, `${name}.${randomUUID()}.tmp`));
-  for (const file of [old, young, join(home, "c.tmp")]) writeFileSync(file, "half");
-  utimesSync(old, new Date(0), new Date(0));
-  utimesSync(join(home, "c.tmp"), new Date(0), new Date(0));
+  const half = (name) => join(home, `${name}.${randomUUID()}.tmp`);
+  const [old, young] = ["file", "manifest"].map((kind) => half(`${kind}-${sha256(kind)}`));
+  // Other programs' files.
+  const others = [half("upload"), half(sha256("upload")), join(home, "c.tmp")];
+  for (const file of [old, young, ...others]) writeFileSync(file, "half");
+  for (const file of [old, ...others]) utimesSync(file, new Date(0), new Date(0));
   const caches = [fileCache(home), fileCache(home)];
   const bytes = Array.from({ length: 20 }, (_, i) => new Uint8Array(100_000).fill(i));
   await Promise.all(bytes.map((some, i) => caches[i % 2].put("same", some)));
-  assert.deepEqual(readdirSync(home).sort(), [basename(young), "c.tmp", "same"].sort());
+  assert.deepEqual(readdirSync(home).sort(), [young, ...others, "same"].map((file) => basename(file)).sort());
   const kept = await caches[0].get("same");
   assert.ok(kept.length === 100_000 && kept.every((byte) => byte === kept[0]), "a mixture of two");
 });

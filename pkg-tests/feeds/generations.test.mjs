@@ -621,6 +621,14 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
       const { message } = await fails(code, from(fetch, options), code);
       assert.ok(message.startsWith(site.url) && !message.includes("secret"), message);
     }
+    // Nor does one about another file than the manifest.
+    const other = new TextEncoder().encode("another file".repeat(1e5));
+    for (const bytes of [other.subarray(0, 12), other]) {
+      const fetch = async (url) => new Response(url.includes(".json") ? publisher.manifest : bytes);
+      const asked = from(fetch).then((opened) => opened.has("key"));
+      const { message } = await fails("integrity", asked, "integrity");
+      assert.ok(message.startsWith(site.address) && !message.includes("secret"), message);
+    }
     await answers(await open(), 1);
   });
 

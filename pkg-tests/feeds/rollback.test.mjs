@@ -76,6 +76,16 @@ test("a CDN node that lags a little isn't a rollback", async () => {
   publisher.manifest = behind;
   assert.equal(await feed.update(), false);
   answers(feed, 2, { name: "second" });
+  // Ten minutes older than the one in place isn't enough if that tab's is newer still.
+  publisher.publish({ createdAt: Date.now() + 5 * 60_000 });
+  const ahead = await open({ cache });
+  await ahead.update();
+  assert.equal(ahead.generation, 5);
+  publisher.manifest = manifest(publisher.payload({ generation: 1, createdAt: Date.now() - 9 * 60_000 }), [
+    publisher.key,
+  ]);
+  await fails("rollback", feed.update());
+  answers(feed, 2, { name: "second" });
   // An expired generation must not look as if all were well.
   mock.timers.enable({ apis: ["Date"], now: Date.now() + 3_600_000 - 1000 });
   try {

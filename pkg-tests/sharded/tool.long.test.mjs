@@ -349,3 +349,16 @@ test("a site of 100,000 hosts", () => {
   });
   assert.equal(found.toString().split("\n").length - 1, hosts.length);
 });
+
+test("the first key of a URL that is maybe present, whichever shards its keys are in", async () => {
+  const url = "http://a.\u1e9e.de/a/x%2F..%2F..%2Fy";
+  const keys = ["a.ss.de/", "a.xn--zca.de/a/"];
+  writeFileSync(join(home, "first.txt"), keys.join("\n"));
+  run(...publish("first", 256, "url"));
+  const { openSharded, urlExpressions } = await installed("bloom-wasm/reader");
+  const filter = await openSharded(pathToFileURL(join(home, "first/shards.json")), { publicKey: null, cache: null });
+  const expected = urlExpressions(url).find((key) => keys.includes(key));
+  // Its shard isn't the one that is asked first.
+  assert.equal(expected, keys[0]);
+  assert.equal(await filter.matchUrl(url), expected);
+});

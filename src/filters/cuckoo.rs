@@ -2,15 +2,16 @@
 //! A key is maybe present if one of the two holds its fingerprint. Fan, Andersen, Kaminsky and Mitzenmacher 2014,
 //! "Cuckoo filter: practically better than Bloom". FORMAT.md section 6.4.
 //!
-//! For n buckets (an even number) and fingerprints of f bits, a key with digest d has
+//! For n buckets (an even number) and fingerprints of f bits, a key with digest d has, with mix(d) of the halves h and l,
 //!
 //! ```text
-//! fingerprint  p  = 1 + floor(d' (2^f - 1) / 2^64), where d' is d with its halves swapped; 0 is an empty slot
-//! first bucket b1 = floor(d n / 2^64)
-//! other bucket b2 = (s - b1) mod n, where s = floor(mix(p) n / 2^64) | 1
+//! fingerprint  p  = 1 + floor(l (2^f - 1) / 2^32); 0 is an empty slot
+//! first bucket b1 = floor(h n / 2^32)
+//! other bucket b2 = (s - b1) mod n, where s = floor(h' n / 2^32) | 1, and h' is the high half of mix(p)
 //! ```
 //!
-//! The bucket and the fingerprint come from different halves of the digest, so they are independent. The same step
+//! For more than 2^28 buckets, [`spread`] takes all 64 bits instead of h. The bucket and the fingerprint come from
+//! different halves, so they are independent. The same step
 //! leads from either bucket to the other, since b1 = (s - b2) mod n. So a fingerprint can move without its key. Because
 //! s is odd and n is even, one of the two buckets is even and the other odd: they always differ.
 

@@ -320,7 +320,7 @@ impl Link {
     }
 }
 
-/// The natural logarithm of a rate up to 1/2, exact to the last bit, as C's nearly always is: what is computed from it
+/// The natural logarithm of a rate, exact to the last bit, as C's nearly always is: what is computed from it
 /// is written into the file. `libm`'s may be one unit off. It is e ln 2 - 2 artanh((1 - m) / (1 + m)) of m 2^e, in 62
 /// binary digits after the point.
 fn logarithm(x: f64) -> f64 {

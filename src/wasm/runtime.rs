@@ -10,8 +10,13 @@ use crate::vectors::zeroed;
 // In JavaScript, so that nothing is thrown into Rust. What an import returns besides an error that it throws stays in
 // wasm-bindgen's table of references forever (seen in 0.2.130), and a table that can't grow ends the module.
 #[wasm_bindgen(inline_js = r#"
+/** Whether the runtime's parser has passed a test: some only join strings. */
+let isParser = false;
+
 /** The URL as the runtime's parser writes it; undefined if that refuses it. */
 export function parse_url(text) {
+  isParser ||= new URL("http://\uff22\xfc.a:80/..").href === "http://xn--b-eha.a/";
+  if (!isParser) throw new ReferenceError("this runtime's URL is no full parser");
   try {
     const { href } = new URL(text);
     if (typeof href === "string") return href;

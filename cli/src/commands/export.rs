@@ -30,6 +30,7 @@ pub struct ExportArgs {
 
 pub fn run(args: ExportArgs, streams: &mut Streams) -> Result<Answer> {
     write::check(&args.output)?;
+    write::check_inputs("the blob", [&args.file], &args.output)?;
     let wrapped = blob::open(&args.file, None, streams).map_err(|error| match error.downcast_ref() {
         Some(Error::SecretRequired) => error.context("no other software reads keyed filters"),
         _ => error,

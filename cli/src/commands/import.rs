@@ -75,6 +75,7 @@ pub fn run(args: ImportArgs, streams: &mut Streams) -> Result<Answer> {
     read::check_stdin([&args.file].into_iter().chain(&args.members))?;
     write::check(&args.output)?;
     write::check_inputs("a list", &args.members, &args.output)?;
+    write::check_inputs("the original", [&args.file], &args.output)?;
     let name = || read::name(&args.file);
     let profile = args.profile.with(args.lowercase, args.sha1)?;
     let options = options(&args.options, args.format, interop::reading_options(args.format)?)?;

@@ -159,12 +159,27 @@ pub fn allow(
         let what = if *removed { "removed" } else { "kept" };
         notices.push(|| format!("{place}: in both lists, {what}: {}", quoted(key)));
     }
-    let mut words = counted(summary.entries(), "entry", "entries") + &summary.in_words();
-    for (what, removed) in [("removed", true), ("kept", false)] {
-        let count = conflicts.iter().filter(|conflict| conflict.removed == removed).count() as u64;
-        if count > 0 {
-            words += &format!(", {} in both lists ({what})", counted(count, "key", "keys"));
-        }
-    }
+    let removed = conflicts.iter().filter(|conflict| conflict.removed).count() as u64;
+    let words = Conflicts { removed, kept: conflicts.len() as u64 - removed }.in_words(&summary);
     Ok(Allowed { digests, summary, counts, words, notices })
+}
+
+/// How many keys are in both lists.
+#[derive(Default)]
+pub struct Conflicts {
+    pub removed: u64,
+    pub kept: u64,
+}
+
+impl Conflicts {
+    /// What the allowlists held, in words.
+    pub fn in_words(&self, allowed: &Summary) -> String {
+        let mut words = counted(allowed.entries(), "entry", "entries") + &allowed.in_words();
+        for (what, count) in [("removed", self.removed), ("kept", self.kept)] {
+            if count > 0 {
+                words += &format!(", {} in both lists ({what})", counted(count, "key", "keys"));
+            }
+        }
+        words
+    }
 }

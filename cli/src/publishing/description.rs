@@ -225,15 +225,30 @@ pub struct SettingsArgs {
     without_allow: Vec<PathBuf>,
 }
 
+/// The current folder.
+fn here() -> Result<PathBuf> {
+    env::current_dir().context("the current folder")
+}
+
+/// Whether an allowlist is given with the same path, or for the same file, also if that is gone.
+fn is_again(before: &Settings, here: &Path, old: &Path, given: &Path) -> bool {
+    let (before, now) = (before.allow_from.join(old), here.join(given));
+    old == given || before.components().eq(now.components()) || is_same(&before, &now)
+}
+
 impl SettingsArgs {
+    /// The names of the allowlists that this run drops.
+    pub fn dropped(&self, before: &Settings) -> Result<Vec<String>> {
+        let here = here()?;
+        let is_dropped =
+            |old: &&PathBuf| self.without_allow.iter().any(|list| is_again(before, &here, old, list));
+        Ok(before.allow.iter().filter(is_dropped).map(|old| name(old)).collect())
+    }
+
     /// The settings of this run.
     pub fn after(&self, before: &Settings, profile: Profile, now: u64) -> Result<Settings> {
-        let here = env::current_dir().context("the current folder")?;
-        // Given with the same path, or for the same file, also if that is gone.
-        let is_again = |old: &Path, given: &Path| {
-            let (before, now) = (before.allow_from.join(old), here.join(given));
-            old == given || before.components().eq(now.components()) || is_same(&before, &now)
-        };
+        let here = here()?;
+        let is_again = |old: &Path, given: &Path| is_again(before, &here, old, given);
         for list in &self.without_allow {
             let name = list.display();
             let is_known = before.allow.iter().any(|old| is_again(old, list));

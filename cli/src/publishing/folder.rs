@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::manifest::{self, FeedPayload, Head, Identity, Manifest, ManifestPayload, ShardsPayload, hex};
 use super::published::{read_entries, read_file, read_files};
-use super::shards::{count, size_in_words};
+use super::shards::count;
 use super::trust::is_over;
 use crate::args::number::now;
 use crate::args::omitted::Omitted;
@@ -20,7 +20,7 @@ use crate::lists::keys::Summary;
 use crate::lists::spill::Spill;
 use crate::rates::{self, Probes, Rates, random};
 use crate::streams::Streams;
-use crate::text::{Row, grouped, keyed_in_words, rate, tags_in_words, time_in_words};
+use crate::text::{Row, grouped, keyed_in_words, per_key, rate, tags_in_words, time_in_words};
 use bloom_wasm::hash::Secret;
 use bloom_wasm::keys::Input;
 use bloom_wasm::layers::has_number;
@@ -194,10 +194,11 @@ impl Folder {
                 ]);
             }
             Contents::Sharded(sharded) => {
+                let (bytes, count) = (sharded.shards.bytes, sharded.shards.head.count);
                 rows.extend(sharded.shards.tags_in_words().map(|tags| ("tags", tags)));
                 rows.extend([
                     ("shards", grouped(sharded.shards.shards.into())),
-                    ("size", size_in_words(&sharded.shards)),
+                    ("size", format!("{} bytes{}", grouped(bytes), per_key(bytes, count))),
                     budget,
                 ]);
             }

@@ -27,9 +27,10 @@ pub fn file_of_shard(shard: u32) -> String {
 /// The entries of all parts, which must be those of a generation of this feed.
 pub fn read(dir: &Path, feed: &ShardedFeed) -> Result<Vec<Entry>> {
     let (sharding, fpr) = (feed.sharding()?, feed.state.identity.fpr);
-    let mut others = (sharding.shards()..MAX_SHARDS).map(|shard| dir.join(file_of_shard(shard)));
-    if let Some(other) = others.find(|path| path.exists()) {
-        bail!("{}: the feed has {} shards", other.display(), sharding.shards());
+    for shard in sharding.shards()..MAX_SHARDS {
+        let other = dir.join(file_of_shard(shard));
+        let is_there = other.try_exists().with_context(|| other.display().to_string())?;
+        ensure!(!is_there, "{}: the feed has {} shards", other.display(), sharding.shards());
     }
     let part = |shard| -> Result<Entry> {
         let path = dir.join(file_of_shard(shard));

@@ -1,4 +1,4 @@
-//! A feed with shards: what is written, and the manifest. docs/feeds.md, FEED-FORMAT.md, "Sharded filters".
+//! A feed with shards: what is written, and the manifest. docs/feeds.md, FEED-FORMAT.md, "The folder of a sharded filter".
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -19,7 +19,7 @@ use crate::args::tags::{TagArgs, WithoutArgs};
 use crate::files::read;
 use crate::files::write::{self, Cleaner};
 use crate::streams::Streams;
-use crate::text::{counted, grouped, in_words};
+use crate::text::{counted, in_words};
 
 /// The number of different keys of a shard.
 pub fn count(blob: &Blob) -> Result<u32> {
@@ -297,12 +297,4 @@ impl Writer {
 fn is_there(path: &Path, bytes: &[u8]) -> bool {
     fs::symlink_metadata(path).is_ok_and(|there| there.is_file())
         && read::regular(path, bytes.len() as u64).is_ok_and(|there| there == bytes)
-}
-
-pub fn size_in_words(shards: &ShardsPayload) -> String {
-    let per_key = match shards.head.count {
-        0 => String::new(),
-        count => format!(", {:.2} bits a key", shards.bytes as f64 * 8.0 / count as f64),
-    };
-    format!("{} bytes{per_key}", grouped(shards.bytes))
 }

@@ -14,12 +14,12 @@ use rayon::prelude::*;
 use super::shards::Shard;
 use crate::args::omitted::Omitted;
 use crate::args::tags::TagArgs;
-use crate::lists::digests::{split, tagged};
+use crate::lists::digests::{Conflicts, split, tagged};
 use crate::lists::keys::{self, Summary};
 use crate::lists::lines::Place;
 use crate::lists::spill::{Buffer, Shards, Spill};
 use crate::streams::Streams;
-use crate::text::{counted, grouped};
+use crate::text::grouped;
 
 /// How many bytes building may use at once, on all cores.
 const AT_ONCE: usize = BYTES << 22;
@@ -48,26 +48,6 @@ pub struct Sources<'a> {
     pub omitted: &'a Omitted,
     pub allow: &'a [PathBuf],
     pub allow_wins: bool,
-}
-
-/// How many keys are in both lists.
-#[derive(Default)]
-pub struct Conflicts {
-    pub removed: u64,
-    kept: u64,
-}
-
-impl Conflicts {
-    /// What the allowlists held, in words.
-    pub fn in_words(&self, allowed: &Summary) -> String {
-        let mut words = counted(allowed.entries(), "entry", "entries") + &allowed.in_words();
-        for (what, count) in [("removed", self.removed), ("kept", self.kept)] {
-            if count > 0 {
-                words += &format!(", {} in both lists ({what})", counted(count, "key", "keys"));
-            }
-        }
-        words
-    }
 }
 
 impl<'a> Split<'a> {

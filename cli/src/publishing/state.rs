@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::manifest::{self, File, Identity, Manifest, ManifestPayload};
 use crate::args::omitted::Omitted;
 use crate::files::lock::Lock;
-use crate::files::read::{self, name};
+use crate::files::read;
 use crate::files::write::{self, Cleaner};
 use crate::lists::keys::List;
 use crate::lists::spill;
@@ -96,11 +96,6 @@ impl Settings {
     pub fn omitted(&self) -> Omitted {
         let &Settings { allow_suffixes, min_length, min_count, .. } = self;
         Omitted { allow_suffixes, min_length, min_count }
-    }
-
-    /// Whether an allowlist of the last run was dropped. The others are read again.
-    pub fn gives_up(&self, list: &List) -> bool {
-        self.allow.iter().all(|path| name(path) != list.name)
     }
 }
 

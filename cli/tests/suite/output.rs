@@ -542,6 +542,8 @@ fn no_input_is_replaced() {
                 (format!("apply base {to}/delta -o delta"), "a delta"),
                 (format!("diff {to}/list new --base base -o list"), "a list"),
                 (format!("diff list new --base {to}/base -o base"), "the base"),
+                (format!("export {to}/base --format guava -o base"), "the blob"),
+                (format!("import {to}/list --format guava -o list"), "the original"),
             ] {
                 let output = sh(folder, &format!("tool {script}"));
                 let said = String::from_utf8(output.stderr).unwrap();

@@ -238,6 +238,35 @@ fn an_allowlist_of_a_feed_is_the_same_in_every_folder() {
     assert_eq!(publish("two", "").0, Some(0));
 }
 
+/// Another way to write its path doesn't make it another list.
+#[test]
+fn an_allowlist_that_shrinks_is_refused_in_every_folder() {
+    let folder = TempDir::new().unwrap();
+    let here = folder.path();
+    let keys = |name: &str, count| (0..count).map(|i| format!("{name}-{i}\n")).collect::<String>();
+    for name in ["one", "two"] {
+        fs::create_dir(here.join(name)).unwrap();
+        fs::write(here.join(name).join("list"), keys("key", 300)).unwrap();
+    }
+    for shards in ["", " --shards 2"] {
+        fs::write(here.join("one/allow"), keys("allowed", 200)).unwrap();
+        let publish = |from: &str, options: &str| {
+            let args = format!("feed publish ../feed{} list --state ../state{0}{options}", shards.len());
+            let output = run(&here.join(from), &args.split(' ').collect::<Vec<_>>(), b"");
+            (output.status.code(), format!("{}{}", text(&output.stdout), text(&output.stderr)))
+        };
+        let begun = publish("one", &format!(" --profile raw{shards} --allow allow"));
+        assert_eq!(begun.0, Some(0), "{}", begun.1);
+        fs::write(here.join("one/allow"), keys("allowed", 20)).unwrap();
+        for (from, list) in [("one", "allow"), ("two", "../one/allow"), ("two", "../one/../one/allow")] {
+            let (code, said) = publish(from, &format!(" --allow {list}"));
+            assert!(code == Some(2) && said.contains("this list has 20 keys, and "), "{said}");
+        }
+        let (code, said) = publish("two", " --without-allow ../one/allow");
+        assert_eq!(code, Some(0), "{said}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn an_allowlist_whose_path_cannot_be_remembered_is_refused_by_name() {

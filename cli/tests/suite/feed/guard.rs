@@ -316,6 +316,33 @@ fn lines_that_repeat_a_key_do_not_count() {
     assert!(code == 2 && err.contains("two: this list has 281 keys, and had 375"), "{err}");
 }
 
+/// The disk is full, or the next file can't be made: that is no reason for clients to lose the list that they have.
+#[test]
+fn the_old_list_is_signed_anew_while_the_next_cannot_be_written() {
+    let [folder, other] = [feed(""), feed("")];
+    for (folder, last) in [(&folder, 1000), (&other, 1001)] {
+        write_list(folder, 0..1000);
+        publish(folder, 0, "");
+        write_list(folder, 0..last);
+    }
+    publish(&other, 1, "");
+    let delta = verify(&other)["files"][1]["sha256"].as_str().unwrap().to_owned();
+    // A folder of that name is in the way.
+    fs::create_dir_all(folder.path().join("public").join(&delta).join("taken")).unwrap();
+    write_list(&folder, 0..1001);
+    for (hours, words) in
+        [(83, "generation 1 stays\n"), (84, "signed anew as generation 2\n"), (85, "generation 2 stays\n")]
+    {
+        let args = format!("feed publish @public @list --state @state --sign @key {}", at(hours));
+        let (code, _, said) = tool(&folder, &args);
+        assert!(code == 2 && said.contains(&delta) && said.ends_with(words), "{said}");
+        check(&read(&folder), 0..1000, 0..0, 1e-3);
+    }
+    fs::remove_dir_all(folder.path().join("public").join(&delta)).unwrap();
+    assert_eq!(publish(&folder, 86, "")["added"], 1);
+    check(&read(&folder), 0..1001, 0..0, 1e-3);
+}
+
 /// A list that isn't there, or can't be read, is no reason for clients to lose the one that they have.
 #[test]
 fn the_old_list_is_signed_anew_while_one_cannot_be_read() {

@@ -190,13 +190,11 @@ fn a_run_that_fails_leaves_nothing() {
         );
         assert_eq!(files(&folder), before);
     }
-    // A new base, since the old one is damaged, which it stays.
+    // A new base, since the old one is damaged. The old list is to be signed anew instead, for which its base is mended.
     let base = verify(&folder)["files"][0]["sha256"].as_str().unwrap().to_owned();
     write(&folder, &format!("public/{base}"), "damaged");
-    let damaged = files(&folder);
     assert_eq!(run(&folder, 6).0, 2);
-    assert_eq!(files(&folder), damaged);
-    fs::write(folder.path().join("public").join(&base), &before[&base]).unwrap();
+    assert_eq!(files(&folder), before);
     fs::remove_dir(digests).unwrap();
     let report = publish(&folder, 7, "");
     assert_eq!((&report["generation"], &report["files"]), (&2.into(), &2.into()));

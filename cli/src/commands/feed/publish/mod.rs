@@ -95,10 +95,12 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     // Wrong options are reported later: they are no reason to let the old list expire.
     let same = args.description.require_same(&state).with_context(|| path.display().to_string());
     let profile = state.identity.profile()?;
-    let (settings, objection) = match same.and_then(|()| args.settings.after(&state.settings, profile, time))
-    {
-        Ok(settings) => (settings, None),
-        Err(why) => (state.settings.clone(), Some(why)),
+    let before = &state.settings;
+    let chosen =
+        same.and_then(|()| Ok((args.settings.after(before, profile, time)?, args.settings.dropped(before)?)));
+    let (settings, dropped, objection) = match chosen {
+        Ok((settings, dropped)) => (settings, dropped, None),
+        Err(why) => (before.clone(), Vec::new(), Some(why)),
     };
     let (lists, tags) = with_known_tags(&lists, tags, &without, &state);
     if state.manifest.is_empty() || state.is_recovered {
@@ -116,6 +118,7 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
         allow_empty,
         guard,
         settings,
+        dropped,
         objection,
         notices: Notices::default(),
         is_recovered,

@@ -12,7 +12,7 @@ use crate::publishing::manifest::{File, ManifestPayload};
 use crate::publishing::publication::{Publication, Renewal, reported};
 use crate::publishing::state::Settings;
 use crate::streams::{Answer, Streams};
-use crate::text::{Row, counted, grouped, in_words, time_in_words};
+use crate::text::{Row, counted, grouped, in_words, per_key, time_in_words};
 
 /// What a run publishes, and what it may do.
 pub struct Run {
@@ -22,6 +22,8 @@ pub struct Run {
     pub allow_empty: bool,
     pub guard: GuardArgs,
     pub settings: Settings,
+    /// The names of the allowlists that the last run had and this one drops.
+    pub dropped: Vec<String>,
     /// Why nothing new is published, if the options alone decide that.
     pub objection: Option<Error>,
     /// Keys that are in both lists. They are shown only when something is published: otherwise cron would mail them
@@ -154,12 +156,12 @@ impl Report {
                 rows.extend(tags.clone().map(|tags| ("tags", tags)));
                 let files = counted(*written, "file", "files");
                 rows.push(("changes", format!("{files} of {} bytes", grouped(*written_bytes))));
-                let per_key = match count {
-                    0 => String::new(),
-                    count => format!(", {:.2} bits a key", byte_length as f64 * 8.0 / count as f64),
-                };
                 let shards = counted((*shards).into(), "shard", "shards");
-                rows.push(("feed", format!("{shards}, {} bytes in total{per_key}", grouped(byte_length))));
+                let size = grouped(byte_length);
+                rows.push((
+                    "feed",
+                    format!("{shards}, {size} bytes in total{}", per_key(byte_length, count)),
+                ));
             }
         }
         rows

@@ -18,16 +18,15 @@ pub fn publish(mut run: Run, mut feed: ShardedFeed, streams: &mut Streams) -> Re
     let is_first = feed.is_first();
     let mut writer = Writer::new(feed);
     let made = match (run.objection.take(), &run.lists[..]) {
-        (Some(why), _) => Err(why),
         (None, [dir]) if dir.is_dir() => spent.and_then(|()| run.of_parts(dir, &mut writer, streams)),
-        _ => {
+        (objection, _) => {
             if let Err(why) = spent {
                 streams.warn(&format!(
                     "parts that were published may not have been deleted: {}",
                     in_words(&why)
                 ));
             }
-            run.of_lists(&mut writer, streams)
+            objection.map_or_else(|| run.of_lists(&mut writer, streams), Err)
         }
     };
     let (published, rows) = match made {
@@ -120,7 +119,7 @@ impl Run {
             rows.push(("allowed", conflicts.in_words(&allowed)));
         }
         let lists = Lists { allowed: allowed.into_lists(allowed_counts), ..lists };
-        let is_given_up = |list: &List| self.settings.gives_up(list);
+        let is_given_up = |list: &List| self.dropped.contains(&list.name);
         replaced.extend(self.guard.check_lists(&before.allowed, &lists.allowed, is_given_up)?);
         rows.extend(replaced.into_iter().map(|words| ("list", words)));
         self.require_keys(writer.count())?;

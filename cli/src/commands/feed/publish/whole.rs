@@ -15,16 +15,25 @@ use crate::text::{Row, counted};
 
 pub fn publish(mut run: Run, mut feed: Feed, streams: &mut Streams) -> Result<Answer> {
     let expires_in = run.settings.expires_in;
-    let (next, rows) = match run.next(&feed, streams) {
-        Ok(next) => next,
+    let is_first = feed.is_first();
+    let read = run.next(&feed, streams);
+    let put = read.and_then(|(next, rows)| {
+        let written = next.make(&feed).and_then(|made| {
+            let published = feed.publish(&next, made.as_ref(), &run.settings, streams)?;
+            Ok((made, published))
+        });
+        match written {
+            Ok((made, published)) => Ok((next, rows, made, published)),
+            Err(why) => Err(Refused { why, allowed: Some(next.into_allowed()) }),
+        }
+    });
+    let (next, rows, made, published) = match put {
+        Ok(put) => put,
         Err(Refused { why, allowed }) => {
             let renewal = feed.renew(allowed, expires_in, streams);
             return Err(stayed(why, renewal, feed.state.generation));
         }
     };
-    let made = next.make(&feed)?;
-    let is_first = feed.is_first();
-    let published = feed.publish(&next, made.as_ref(), &run.settings, streams)?;
     if published {
         run.notices.print(streams);
     }
@@ -76,7 +85,7 @@ impl Run {
             }
             .map_err(unread)?;
         let next = Next::of(feed, members, tagged, allowed, lists).map_err(unread)?;
-        let is_given_up = |list: &List| self.settings.gives_up(list);
+        let is_given_up = |list: &List| self.dropped.contains(&list.name);
         let allowed = of_allowed
             .and_then(|()| self.guard.check_lists(&before.allowed, &next.lists().allowed, is_given_up));
         match of_members.and_then(|()| self.check(&next, feed)) {
