@@ -342,7 +342,7 @@ try {
     "",
     `How each answers. \`has\` is its speed, as a multiple of the reader's, in ${rounds} interleaved rounds of ${number(QUERIES)}`,
     "new strings. Half of them are members. Rates are false positives over the target, which is",
-    `${HOST_RATE} a URL and ${PASSWORD_RATE} a password: ${number(lists[0].probes)} URLs and ${number(lists.at(-1).probes)} passwords were asked for,`,
+    `${HOST_RATE} a URL and ${PASSWORD_RATE} a password: ${number(lists[0].probes)} URLs and ${number(lists.at(-1).probes)} passwords were queried,`,
     "and a fifth of them where that is slow, in mnemonist and bloom-filters. Memory is what the passwords take in JavaScript",
     `once they are open. The last column says whether the page runs in Chromium under the policy \`${POLICY}\`.`,
     `Measured on ${cpus()[0].model}, ${cpus().length} cores, Node ${process.versions.node}.`,

@@ -94,7 +94,7 @@ export const markdown = {
         ratio(find(add, name)),
         show(overTarget),
         bitsPerKey.toFixed(1),
-        load ? `${load.milliseconds.toFixed(1)} ms` : "no import",
+        load ? `${load.milliseconds.toFixed(1)} ms` : "can't load",
       ];
     });
     const urls = tables.filter((table) => /^(match|has)Url,/.test(table.title));
