@@ -338,7 +338,7 @@ try {
       ],
     ),
     `haveibeenfiltered's figure is the one that it publishes for its million passwords at a rate of 1/128. At that rate,`,
-    `bloom-wasm's blob of the ${lists.at(-1).head} has ${number(coarse)} bytes.`,
+    `bloom-wasm's blob of the ${lists.at(-1).head} is ${number(coarse)} bytes.`,
     "",
     `How each answers. \`has\` is its speed, as a multiple of the reader's, in ${rounds} interleaved rounds of ${number(QUERIES)}`,
     "new strings. Half of them are members. Rates are false positives over the target, which is",

@@ -310,7 +310,7 @@ test("the rivals: the docs have the tables that bench/rivals.mjs prints, with si
 
     const answers = tableOf(text, "`has`, phishing hosts");
     assert.deepEqual(Object.keys(answers), names);
-    const [urls, asked] = /: ([\d,]+) URLs and ([\d,]+) passwords were asked/.exec(text).slice(1).map(number);
+    const [urls, asked] = /: ([\d,]+) URLs and ([\d,]+) passwords were queried/.exec(text).slice(1).map(number);
     for (const [name, row] of Object.entries(answers)) {
       for (const [head, cell] of Object.entries(row)) {
         if (head.startsWith("`has`, "))
@@ -325,7 +325,7 @@ test("the rivals: the docs have the tables that bench/rivals.mjs prints, with si
       if (row["strict policy"] !== "" || text === kept) assert.equal(row["strict policy"], runs, name);
     }
     if (text === kept) assert.ok(number(answers[set].memory) > 10 * number(answers[own].memory));
-    const [, coarse, few] = /^bloom-wasm's blob of the ([\d,]+) .* has ([\d,]+) bytes/m.exec(text);
+    const [, coarse, few] = /^bloom-wasm's blob of the ([\d,]+) .* is ([\d,]+) bytes/m.exec(text);
     assert.ok(Math.abs((8 * number(few)) / number(coarse) / 7 - 1) < 0.03, few);
   }
 });

@@ -38,7 +38,7 @@ for (const [, title, body] of recipes) {
 }
 
 test("the list as a Set refuses what it would never find", async () => {
-  const [, , body] = recipes.find(([, title]) => title === "Ask a short list by a Set");
+  const [, , body] = recipes.find(([, title]) => title === "Check a short list with a Set");
   const [, snippet] = /^```js\n([\s\S]*?)^```$/m.exec(body);
   const file = join(folder, "recipe-set.mjs");
   writeFileSync(file, `${snippet}\nexport { isListed, readList };`);

@@ -34,6 +34,7 @@ impl Feed {
         expires_in: u64,
         streams: &mut Streams,
     ) -> Result<Renewal> {
+        self.folder.check()?;
         // If the state is an old copy, its list may be older than the one that clients have.
         let files = self.state.files.iter().map(|file| &file.file);
         let is_other = self.live().is_some_and(|live| !live.files.iter().eq(files));

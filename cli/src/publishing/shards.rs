@@ -87,6 +87,7 @@ impl ShardedFeed {
 
     /// Signs the list of the last generation anew if that is about to expire, since the next list was refused.
     pub fn renew(&mut self, expires_in: u64, streams: &mut Streams) -> Result<Renewal> {
+        self.folder.check()?;
         let Some(last) = self.state.payload::<ShardsPayload>()? else { return Ok(Renewal::None) };
         if self.state.is_recovered {
             return Ok(Renewal::Lost);

@@ -78,7 +78,7 @@ fn a_run_that_lost_its_lock_changes_nothing() {
         drop(list);
         let output = child.wait_with_output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.code() == Some(2) && said.contains("another took its place"), "{said}");
+        assert!(output.status.code() == Some(2) && said.ends_with("another took its place\n"), "{said}");
         assert_eq!((verify(&folder), state()), before);
     };
     lost(child, list, before);

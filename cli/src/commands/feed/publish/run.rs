@@ -173,6 +173,8 @@ impl Report {
 pub fn stayed(why: Error, renewal: Result<Renewal>, generation: u64) -> Error {
     let words = in_words(&why);
     match renewal {
+        // Another run has taken over, so nothing is this one's any more.
+        Err(error) if in_words(&error) == words => why,
         Err(error) => error.context(words),
         Ok(Renewal::None) => why,
         Ok(Renewal::NotYet) => anyhow!("{words}; generation {generation} stays"),
