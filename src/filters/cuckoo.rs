@@ -11,9 +11,9 @@
 //! ```
 //!
 //! For more than 2^28 buckets, [`spread`] takes all 64 bits instead of h. The bucket and the fingerprint come from
-//! different halves, so they are independent. The same step
-//! leads from either bucket to the other, since b1 = (s - b2) mod n. So a fingerprint can move without its key. Because
-//! s is odd and n is even, one of the two buckets is even and the other odd: they always differ.
+//! different halves, so they are independent. The same step leads from either bucket to the other, since b1 = (s - b2)
+//! mod n. So a fingerprint can move without its key. Because s is odd and n is even, one of the two buckets is even and
+//! the other odd: they always differ.
 
 use crate::digests::sort;
 use crate::error::{Error, Result};

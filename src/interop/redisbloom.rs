@@ -320,9 +320,9 @@ impl Link {
     }
 }
 
-/// The natural logarithm of a rate, exact to the last bit, as C's nearly always is: what is computed from it
-/// is written into the file. `libm`'s may be one unit off. It is e ln 2 - 2 artanh((1 - m) / (1 + m)) of m 2^e, in 62
-/// binary digits after the point.
+/// The natural logarithm of a rate, exact to the last bit, as C's nearly always is: what is computed from it is written
+/// into the file. `libm`'s may be one unit off. It is e ln 2 - 2 artanh((1 - m) / (1 + m)) of m 2^e, in 62 binary digits
+/// after the point.
 fn logarithm(x: f64) -> f64 {
     const ONE: u64 = 1 << 62;
     const LN_2: u64 = 0x2c5c_85fd_f473_de6b;

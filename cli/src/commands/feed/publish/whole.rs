@@ -8,7 +8,7 @@ use bloom_wasm::vectors::copied;
 use super::run::{Made, Run, stayed};
 use crate::lists::digests::{allow, members, with_tags};
 use crate::lists::keys::List;
-use crate::publishing::feed::{Feed, Next};
+use crate::publishing::feed::{Feed, NewFile, Next};
 use crate::publishing::state::Lists;
 use crate::streams::{Answer, Streams};
 use crate::text::{Row, counted};
@@ -16,18 +16,7 @@ use crate::text::{Row, counted};
 pub fn publish(mut run: Run, mut feed: Feed, streams: &mut Streams) -> Result<Answer> {
     let expires_in = run.settings.expires_in;
     let is_first = feed.is_first();
-    let read = run.next(&feed, streams);
-    let put = read.and_then(|(next, rows)| {
-        let written = next.make(&feed).and_then(|made| {
-            let published = feed.publish(&next, made.as_ref(), &run.settings, streams)?;
-            Ok((made, published))
-        });
-        match written {
-            Ok((made, published)) => Ok((next, rows, made, published)),
-            Err(why) => Err(Refused { why, allowed: Some(next.into_allowed()) }),
-        }
-    });
-    let (next, rows, made, published) = match put {
+    let (next, rows, made, published) = match run.put(&mut feed, streams) {
         Ok(put) => put,
         Err(Refused { why, allowed }) => {
             let renewal = feed.renew(allowed, expires_in, streams);
@@ -51,7 +40,7 @@ pub fn publish(mut run: Run, mut feed: Feed, streams: &mut Streams) -> Result<An
     run.report(&feed, (made, published), size, rows, streams)
 }
 
-/// Why there is no next generation.
+/// Why there is no next generation: its lists are refused, or it can't be made or written.
 struct Refused {
     why: Error,
     /// The keys that must be absent, sorted, unless their lists can't be read or are refused themselves.
@@ -73,6 +62,23 @@ struct Read {
 }
 
 impl Run {
+    /// Puts the next generation in place. Returns what [`Self::next`] does, its file, and whether it is a new one.
+    fn put(
+        &mut self,
+        feed: &mut Feed,
+        streams: &mut Streams,
+    ) -> Result<(Next, Vec<Row>, Option<NewFile>, bool), Refused> {
+        let (next, rows) = self.next(feed, streams)?;
+        let put = next.make(feed).and_then(|made| {
+            let published = feed.publish(&next, made.as_ref(), &self.settings, streams)?;
+            Ok((made, published))
+        });
+        match put {
+            Ok((made, published)) => Ok((next, rows, made, published)),
+            Err(why) => Err(Refused { why, allowed: Some(next.into_allowed()) }),
+        }
+    }
+
     /// The next generation, and the rows to print about the lists.
     fn next(&mut self, feed: &Feed, streams: &mut Streams) -> Result<(Next, Vec<Row>), Refused> {
         let before = &feed.state.lists;
