@@ -113,6 +113,9 @@ pub enum Error {
         /// The name of the filter's kind.
         kind: &'static str,
     },
+    /// The runtime that WebAssembly is in has no full URL parser. Never returned elsewhere.
+    #[error("this runtime's URL is missing, or is no full parser")]
+    UnsupportedRuntime,
     /// The filter wasn't built from URLs, or from passwords.
     #[error(
         "the filter was built with the profile {found}, not {wanted}; build it with --profile {wanted}, or profile: \"{wanted}\""

@@ -118,7 +118,7 @@ pub enum Parameter {
     Number(u64),
 }
 
-/// The parameters of a foreign filter with their names, which are those of the options that its original is read with.
+/// The parameters of a foreign filter with their names. One that is an option for reading the original has its name.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn parameters(filter: &ForeignFilter) -> Result<Vec<(&'static str, Parameter)>> {
     let (format, parts) = (filter.format(), filter.parts());

@@ -76,10 +76,10 @@ export interface FilterInfo {
    */
   layers: number;
   /**
-   * The parameters of a foreign filter by the names of the options that read it, such as `funnel`; null for our own
-   * kinds.
+   * The parameters of a foreign filter by their names; null for our own kinds. One that is an option of `decode`, such
+   * as `funnel`, has its name.
    */
-  foreign: { [option: string]: string | number } | null;
+  foreign: { [parameter: string]: string | number } | null;
   /** The name that the builder gave, or null. */
   name: string | null;
   /** The creation time that the builder gave, in milliseconds since 1970, or null. */

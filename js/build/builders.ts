@@ -42,11 +42,13 @@ function notNew(maker: string): never {
 
 /** Combines two filters into the first. Rust refuses those that differ. */
 function combine(filter: OwnFilter, other: OwnFilter, how: "union" | "intersect"): void {
-  const raw = rawOf(filter);
+  rawOf(filter); // throws for a freed filter, whatever the other is
   if (!isFilter(other)) throw invalidParameter(`the other filter must be a filter, not ${typeName(other)}`);
   // A filter may be combined with itself: a counting filter then holds every key twice as often. Clone it, because
   // wasm-bindgen lets nothing be borrowed twice.
   const otherRaw = rawOf(other);
+  // Ask again: the other filter's prototype may be a Proxy, whose traps run any code.
+  const raw = rawOf(filter);
   const copy = otherRaw === raw ? call(() => raw.clone()) : undefined;
   try {
     call(() => raw[how](copy ?? otherRaw));

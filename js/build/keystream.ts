@@ -1,6 +1,6 @@
 /** Streams of keys for builders: bytes, which are lines of text, or single keys. */
 
-import { asText, attempt, concat, invalidParameter, iterable, type Key, requireType } from "../boundary/input.js";
+import { asText, attempt, concat, invalidParameter, isA, iterable, type Key, requireType } from "../boundary/input.js";
 import { quietly, readAll, requireSignal, toWeb } from "../boundary/stream.js";
 import type { List } from "./lists.js";
 import type { StreamOptions } from "./options.js";
@@ -19,11 +19,28 @@ export async function pushSource(list: List, source: KeyStream, options: StreamO
     const { getReader, pipe, readableEnded } = Object(source);
     return { getReader, pipe, readableEnded };
   });
-  if (typeof getReader === "function") return pushStream(list, source as ReadableStream<Uint8Array>, read);
-  if (readableEnded) throw invalidParameter("the stream was read already");
-  // Node's own streams are streams of bytes too.
-  if (typeof pipe === "function") return pushStream(list, toWeb(source as AsyncIterable<Uint8Array>), read);
-  return pushAsync(list, source as AsyncIterable<Key>, read);
+  if (typeof getReader === "function") {
+    const used = isUsed(source as ReadableStream<Uint8Array>);
+    const loaded = await pushStream(list, source as ReadableStream<Uint8Array>, read);
+    if (loaded > 0 || !used) return;
+  } else if (!readableEnded) {
+    // Node's own streams are streams of bytes too.
+    if (typeof pipe === "function") await pushStream(list, toWeb(source as AsyncIterable<Uint8Array>), read);
+    else await pushAsync(list, source as AsyncIterable<Key>, read);
+    return;
+  }
+  throw invalidParameter("the stream was read already");
+}
+
+/** Whether a web stream was read from, or is being read. Only a Response tells: it refuses such a stream as its body. */
+function isUsed(stream: ReadableStream<Uint8Array>): boolean {
+  // Of another class, such as a polyfill's, it would be read.
+  if (!isA(stream, ReadableStream)) return false;
+  try {
+    return !new Response(stream);
+  } catch {
+    return true;
+  }
 }
 
 async function pushAsync(list: List, source: AsyncIterable<Key>, { signal, onProgress }: StreamOptions): Promise<void> {
@@ -65,11 +82,12 @@ const LF = 10;
  */
 const TOO_LONG = 2 ** 20 + 8;
 
+/** Returns the number of bytes. */
 async function pushStream(
   list: List,
   source: ReadableStream<Uint8Array>,
   { signal, onProgress }: StreamOptions,
-): Promise<void> {
+): Promise<number> {
   let line: Uint8Array[] = []; // the pieces of a line whose end has not arrived yet, or enough of them
   let held = 0; // their length
   let loaded = 0;
@@ -89,7 +107,9 @@ async function pushStream(
     const rest = chunk.slice(end, end + TOO_LONG - held);
     held += rest.length;
     if (rest.length > 0) line.push(rest);
-    onProgress?.({ loaded: (loaded += chunk.byteLength) });
+    loaded += chunk.byteLength;
+    onProgress?.({ loaded });
   });
   pushLines(concat(line));
+  return loaded;
 }

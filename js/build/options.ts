@@ -55,7 +55,8 @@ export interface BuildOptions extends SeedOptions {
    */
   allowWins?: boolean;
   /**
-   * Called with each line of the lists that gives no key. Without it, a list with only such lines throws `invalid_key`.
+   * Called with each line of the lists that gives no key, except for comments and blank lines. Without it, a list with
+   * such lines and no key throws `invalid_key`.
    */
   onSkip?: (skipped: { key: Key; reason: SkipReason }) => void;
   /** Called with each key that is in both lists. */

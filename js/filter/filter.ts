@@ -184,8 +184,8 @@ export abstract class Filter<K extends AnyKey = Key> {
    * `incompatible` if one runs in plain JavaScript and the other in WebAssembly.
    */
   equals(other: Filter<never>): boolean {
-    const engine = engineOf(this);
-    return isFilter(other) && engine.equals(engineOf(other));
+    engineOf(this); // throws for a freed filter, whatever the other is
+    return isFilter(other) && engineOf(this).equals(engineOf(other));
   }
 
   /**
@@ -230,7 +230,8 @@ export type FilterClass = { readonly prototype: Filter<never> };
 
 /** @internal A filter of a class, without running a public constructor. */
 export function hold(engine: Engine, its: FilterClass = Filter): Filter<AnyKey> {
-  return Reflect.construct(Filter, [engine], its as unknown as new () => object) as Filter<AnyKey>;
+  const make = () => Reflect.construct(Filter, [engine], its as unknown as new () => object);
+  return attempt("the filter's constructor must be a class", make) as Filter<AnyKey>;
 }
 
 /** @internal Whether a value is a filter. Throws for one of another copy of this package, which can't be used here. */

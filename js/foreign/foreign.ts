@@ -259,9 +259,10 @@ function bytesOf(source: string | object, { format }: ForeignSource): Uint8Array
 
 function decodeForeign(source: string | object, options: ForeignSource): RawFilter {
   known(options, "decode", decoding, reading);
-  const plain = bytesOf(source, options);
   const made = foreign(options);
   try {
+    // Last, because a getter of the options may have transferred or shrunk the buffer.
+    const plain = bytesOf(source, options);
     return call(() => {
       made.push(plain, plain.length);
       return made.decode();

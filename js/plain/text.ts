@@ -1,6 +1,7 @@
 /** URLs as text: taking them apart, and escapes. Strings here have a byte in each character. FORMAT.md section 10. */
 
 import { room } from "../boundary/input.js";
+import { FilterError } from "../error.js";
 import { utf8 } from "./scratch.js";
 
 /** Whether a text is ASCII. */
@@ -24,17 +25,23 @@ export function fromBytes(bytes: Uint8Array): string {
 /** Whether the runtime's parser has passed a test: React Native's only joins strings. */
 let isParser = false;
 
-/** What the runtime's parser makes of a text. Undefined if it refuses it. */
+/**
+ * What the runtime's parser makes of a text. Undefined if it refuses it. Throws `unsupported_runtime` if there is no
+ * parser, or it fails in a way that says nothing about the text.
+ */
 export function parse(text: string): string | undefined {
-  isParser ||= new URL("http://\uff22\xfc.a:80/..").href === "http://xn--b-eha.a/";
-  if (!isParser) throw new ReferenceError("this runtime's URL is no full parser");
+  let cause: unknown;
   try {
-    return new URL(text).href;
+    isParser ||= new URL("http://\uff22\xfc.a:80/..").href === "http://xn--b-eha.a/";
+    if (isParser) return new URL(text).href;
   } catch (error) {
-    // Anything else says nothing about the text: the stack has run out, or there is no parser.
-    if (Object(error).name !== "TypeError") throw error;
-    return undefined;
+    const { name } = Object(error);
+    if (isParser && name === "TypeError") return undefined;
+    // The stack has run out. Firefox's error has a name of its own.
+    if (["RangeError", "InternalError"].includes(name)) throw error;
+    cause = error;
   }
+  throw new FilterError("unsupported_runtime", "this runtime's URL is missing, or is no full parser", { cause });
 }
 
 /** The text before the first character that an expression finds, and the rest from there on. */

@@ -146,6 +146,23 @@ test("bytes whose buffer was transferred are neither a key nor an empty list", (
   assert.ok(!filter.has("c") && filter.has(new Uint8Array(0)));
 });
 
+test("a prototype that frees a filter while it is combined or compared", () => {
+  for (const method of ["union", "intersect", "equals"]) {
+    const filter = BloomFilter.from(["a"]);
+    const other = BloomFilter.from(["a"]);
+    const proto = Object.getPrototypeOf(other);
+    const freeing = {
+      getPrototypeOf() {
+        filter.free();
+        return proto;
+      },
+    };
+    Object.setPrototypeOf(other, new Proxy(proto, freeing));
+    fails("freed", () => filter[method](other));
+    assert.ok(other.has("a"));
+  }
+});
+
 test("an iterator that uses filters, and grows the memory, while it is read", () => {
   const other = BloomFilter.from(["other"], { fpr: 1e-9 });
   const held = [];
@@ -384,6 +401,23 @@ test("streams of bytes and of keys", async () => {
   const over = createReadStream(join(folder, "list.txt"));
   for await (const _ of over);
   await assert.rejects(BloomFilter.fromStream(over), { code: "invalid_parameter", message: /read already/ });
+  for (const read of [
+    (stream) => stream.cancel(),
+    async (stream) => {
+      for await (const _ of stream);
+    },
+  ]) {
+    const used = new Blob(["a"]).stream();
+    await read(used);
+    await assert.rejects(BloomFilter.fromStream(used), { code: "invalid_parameter", message: /read already/ });
+  }
+  assert.equal((await RibbonFilter.fromStream(new Blob([]).stream())).info().count, 0);
+  // What is left of one is a stream, too.
+  const rest = ReadableStream.from([encode("a title\n"), encode("key\n")]);
+  const reader = rest.getReader();
+  await reader.read();
+  reader.releaseLock();
+  assert.equal((await RibbonFilter.fromStream(rest)).info().count, 1);
 });
 
 test("misuse throws a FilterError with its code, and the next call works", () => {
@@ -570,7 +604,12 @@ test("an object that only looks like a Date, and options that change while they 
   ]) {
     for (const options of [null, 5, "x"]) fails("invalid_parameter", () => use(options));
   }
+  for (const name of ["\ud800", "a\udfff"]) fails("invalid_parameter", () => RibbonFilter.from(["a"], { name }));
   const filter = BloomFilter.from(["a"]);
+  for (const its of [null, () => {}, new Proxy({}, {})]) {
+    const odd = Object.assign(BloomFilter.from(["a"]), { constructor: its });
+    fails("invalid_parameter", () => odd.clone());
+  }
   fails("invalid_parameter", () => (0, filter.add)("a"));
   fails("invalid_parameter", () => (0, BloomFilter.decode)(filter.toBytes()));
   assert.ok(filter.has("a"));

@@ -563,6 +563,28 @@ test("the class", () => {
   );
 });
 
+test("a getter of the options that transfers or shrinks the bytes", () => {
+  const original = ForeignFilter.from(["a"], { format: "guava" }).toForeign();
+  for (const option of ["funnel", "profile", "secret"]) {
+    const gone = original.slice();
+    const buffer = new ArrayBuffer(original.length, { maxByteLength: 1000 });
+    const shrinks = new Uint8Array(buffer);
+    shrinks.set(original);
+    const takes = [() => structuredClone(gone.buffer, { transfer: [gone.buffer] }), () => buffer.resize(0)];
+    for (const [i, bytes] of [gone, shrinks].entries()) {
+      const options = {
+        format: "guava",
+        get [option]() {
+          takes[i]();
+          return undefined;
+        },
+      };
+      assert.throws(() => decode(bytes, options), FilterError);
+      assert.ok(decode(original, { format: "guava" }).has("a"));
+    }
+  }
+});
+
 test("load with a format, whole or in pieces, and its other options", async () => {
   const filter = ForeignFilter.from(["a"], { format: "guava", capacity: 100_000 });
   const bytes = filter.toForeign();

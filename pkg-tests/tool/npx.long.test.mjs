@@ -192,6 +192,7 @@ const scripts = [
   "tool build list -o /dev/full",
   "tool build -o old; tool build -o old --allow-empty",
   "tool build list -o ./list",
+  "tool build -o list < list; ln list hard; tool build hard -o list; tool build list -o /dev/stdin <> old",
   "tool build list -o old > /dev/full",
   "tool build list -o old >&-; echo $?",
   "tool info url.bloom 2>&- >&-",

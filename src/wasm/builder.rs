@@ -130,6 +130,9 @@ fn with_key<T>(profile: Profile, length: usize, run: impl FnOnce(&[u8]) -> Resul
     }
 }
 
+/// The error for a blank line, or a comment.
+const NO_KEY: Error = Error::InvalidKey { reason: "this gives no key" };
+
 fn no_key(skip: Skip) -> Error {
     Error::InvalidKey { reason: skip.words() }
 }
@@ -144,7 +147,7 @@ fn only_key(profile: Profile, line: &[u8]) -> Result<Vec<u8>> {
             Some(_) => Err(Error::InvalidKey { reason: "this gives several keys, not one" }),
         }
     })?;
-    key.ok_or(Error::InvalidKey { reason: "this gives no key" })
+    key.ok_or(NO_KEY)
 }
 
 /// A batch of keys on their way into a filter, and of allowed keys if there are any. Each takes 8 bytes, however long
@@ -174,17 +177,25 @@ impl DigestList {
         let DigestList { hashing, rules, members, allowlist, strict, .. } = self;
         let index = skipped.read;
         skipped.read += 1;
-        let take = &mut |input: Result<Input, Skip>| match (input, &mut *allowlist) {
-            (Ok(input), None) => push(members, hashing.digest(input.own())),
-            (Ok(input), Some(allowlist)) => allowlist.push(members, &input, || ()),
-            (Err(skip), _) if *strict => Err(no_key(skip)),
-            (Err(skip), _) => {
-                let line = SkippedLine { index, line: Bytes::new(line), reason: skip.code() };
-                skipped.lines.push(&serialize(&line)?);
-                Ok(())
+        let mut is_comment = true;
+        let take = &mut |input: Result<Input, Skip>| {
+            is_comment = false;
+            match (input, &mut *allowlist) {
+                (Ok(input), None) => push(members, hashing.digest(input.own())),
+                (Ok(input), Some(allowlist)) => allowlist.push(members, &input, || ()),
+                (Err(skip), _) if *strict => Err(no_key(skip)),
+                (Err(skip), _) => {
+                    let line = SkippedLine { index, line: Bytes::new(line), reason: skip.code() };
+                    skipped.lines.push(&serialize(&line)?);
+                    Ok(())
+                }
             }
         };
-        if of_text { rules.read_line(&Runtime, line, take) } else { rules.read(&Runtime, line, take) }
+        if of_text {
+            return rules.read_line(&Runtime, line, take);
+        }
+        rules.read(&Runtime, line, take)?;
+        if is_comment && *strict { Err(NO_KEY) } else { Ok(()) }
     }
 
     fn with(kind: Kind, profile: Profile, hashing: Hashing) -> Result<DigestList> {
@@ -279,6 +290,8 @@ impl DigestList {
     /// A human-readable name, and the time when the list was made.
     pub fn describe(&mut self, name: Option<JsString>, created_at: Option<Date>) -> Result<()> {
         let rule = "createdAt must be 1970 or later, in whole milliseconds";
+        let is_text = name.as_ref().is_none_or(JsString::is_valid_utf16);
+        Error::unless(is_text, "name must be text, without lone surrogates")?;
         let name = name.map(|name| self::name(&name)).transpose()?;
         let created_at = created_at.map(|date| whole(date.get_time(), rule)).transpose()?;
         name.as_deref().map_or(Ok(()), require_name)?;

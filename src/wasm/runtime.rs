@@ -13,18 +13,20 @@ use crate::vectors::zeroed;
 /** Whether the runtime's parser has passed a test: some only join strings. */
 let isParser = false;
 
-/** The URL as the runtime's parser writes it; undefined if that refuses it. */
+/** The URL as the runtime's parser writes it; undefined if that refuses it, and null if there is no parser. */
 export function parse_url(text) {
-  isParser ||= new URL("http://\uff22\xfc.a:80/..").href === "http://xn--b-eha.a/";
-  if (!isParser) throw new ReferenceError("this runtime's URL is no full parser");
   try {
+    isParser ||= new URL("http://\uff22\xfc.a:80/..").href === "http://xn--b-eha.a/";
+    if (!isParser) return null;
     const { href } = new URL(text);
-    if (typeof href === "string") return href;
+    return typeof href === "string" ? href : null;
   } catch (error) {
-    // The stack ran out within the parser, or there is no parser, so no answer can be right: that ends all use of the
-    // module. By its name, because another realm has another class; Firefox's has a name of its own. Any other error is
-    // the standard's TypeError, or a polyfill's.
-    if (["RangeError", "InternalError", "ReferenceError"].includes(Object(error).name)) throw error;
+    // By its name, because another realm has another class; Firefox's has a name of its own.
+    const { name } = Object(error);
+    if (isParser && name === "TypeError") return undefined;
+    // The stack ran out within the parser, so no answer can be right: that ends all use of the module.
+    if (["RangeError", "InternalError"].includes(name)) throw error;
+    return null;
   }
 }
 
@@ -36,7 +38,7 @@ export function new_bytes(length) {
 }
 "#)]
 extern "C" {
-    fn parse_url(text: &str) -> Option<JsString>;
+    fn parse_url(text: &str) -> JsValue;
 
     fn new_bytes(length: usize) -> Option<Uint8Array>;
 }
@@ -88,7 +90,11 @@ pub struct Runtime;
 impl Platform for Runtime {
     fn parse_url(&self, text: &str) -> Result<Option<Vec<u8>>> {
         require_room(text)?;
-        parse_url(text).map(|href| utf8(&href)).transpose()
+        let href = parse_url(text);
+        if href.is_undefined() {
+            return Ok(None);
+        }
+        utf8(href.dyn_ref::<JsString>().ok_or(Error::UnsupportedRuntime)?).map(Some)
     }
 
     fn normalize(&self, text: &str, lowercase: bool) -> Result<Vec<u8>> {

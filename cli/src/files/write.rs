@@ -17,6 +17,9 @@ pub fn check(path: &Path) -> Result<()> {
     if is_stdout(path) {
         return Ok(());
     }
+    if ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].into_iter().any(|name| path == Path::new(name)) {
+        bail!("{}: standard input can't be the output", path.display());
+    }
     let (file, there) = target(path)?;
     if there.is_none() {
         let name = || path.display().to_string();
@@ -29,7 +32,8 @@ pub fn check(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Fails if one of the inputs is the file that would be replaced. `what` says what they are, such as "a list".
+/// Fails if one of the inputs is the file that would be replaced, also if it is read from standard input. `what` says
+/// what they are, such as "a list".
 pub fn check_inputs<'a>(
     what: &str,
     inputs: impl IntoIterator<Item = &'a PathBuf>,
@@ -39,7 +43,7 @@ pub fn check_inputs<'a>(
         return Ok(());
     }
     for input in inputs {
-        if input.as_os_str() != "-" && is_same(input, output) {
+        if if input.as_os_str() == "-" { is_stdin(output) } else { is_same(input, output) } {
             bail!("{}: this is both {what} and the output", output.display());
         }
     }
@@ -47,19 +51,51 @@ pub fn check_inputs<'a>(
 }
 
 /// Whether two paths lead to one file.
-#[cfg(unix)]
 pub fn is_same(one: &Path, other: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let id = |path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
-    id(one).is_some_and(|one| id(other) == Some(one))
+    identity::of(one).is_some_and(|one| identity::of(other) == Some(one))
 }
 
-/// Other systems' file identities aren't stable in the standard library, so this can't tell that two names are hard
-/// links to one file.
-#[cfg(not(unix))]
-pub fn is_same(one: &Path, other: &Path) -> bool {
-    let place = |path| slashed(path).canonicalize().ok();
-    place(one).is_some_and(|one| place(other) == Some(one))
+/// Whether a path leads to the file that standard input is read from.
+fn is_stdin(path: &Path) -> bool {
+    identity::of_stdin().is_some_and(|stdin| identity::of(path) == Some(stdin))
+}
+
+/// What tells files apart. None for a file that can't be reached.
+#[cfg(any(unix, target_os = "wasi"))]
+mod identity {
+    use std::path::Path;
+
+    use rustix::fs::{Stat, fstat, stat};
+
+    /// Wide enough for the types of all systems.
+    type Id = (i128, i128);
+
+    fn id(file: Stat) -> Id {
+        (file.st_dev.into(), file.st_ino.into())
+    }
+
+    pub fn of(path: &Path) -> Option<Id> {
+        stat(super::slashed(path)).ok().map(id)
+    }
+
+    pub fn of_stdin() -> Option<Id> {
+        fstat(rustix::stdio::stdin()).ok().map(id)
+    }
+}
+
+/// Windows' file identities aren't stable in the standard library, so this can't tell that two names are hard links to
+/// one file, nor which file standard input is.
+#[cfg(not(any(unix, target_os = "wasi")))]
+mod identity {
+    use std::path::{Path, PathBuf};
+
+    pub fn of(path: &Path) -> Option<PathBuf> {
+        path.canonicalize().ok()
+    }
+
+    pub fn of_stdin() -> Option<PathBuf> {
+        None
+    }
 }
 
 /// Whether the path names standard output.

@@ -56,7 +56,9 @@ pub fn is_page(beginning: &[u8]) -> bool {
     }
     let begins =
         |start: &str| text.get(..start.len()).is_some_and(|text| text.eq_ignore_ascii_case(start.as_bytes()));
-    ["<!doctype html", "<html", "<?xml "].into_iter().any(begins)
+    ["<!doctype html", "<html", "<head", "<body", "<title", "<?xml ", "<error>", "<rss", "<svg"]
+        .into_iter()
+        .any(begins)
 }
 
 #[cfg(test)]
@@ -112,6 +114,12 @@ mod tests {
             "<html lang=en>",
             "<!-- one --> <!---->\n<html>",
             "<?xml version=\"1.0\"?><Error>",
+            "<Error><Code>NoSuchKey</Code>",
+            "<HEAD><TITLE>404 Not Found</TITLE></HEAD>",
+            "<body>",
+            "<title>Log in</title>",
+            "<rss version=\"2.0\">",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\">",
         ] {
             assert!(is_page(page.as_bytes()), "{page}");
         }

@@ -526,7 +526,7 @@ fn no_input_is_replaced() {
     with_list(|folder, _| {
         let secret = "000102030405060708090a0b0c0d0e0f";
         succeeds(folder, &format!("echo {secret} > secret; mkdir sub; ln -s . here; ln -s ../list sub/link"));
-        succeeds(folder, "cp list new; echo c >> new; tool build list -o base");
+        succeeds(folder, "cp list new; echo c >> new; ln list hard; tool build list -o base");
         succeeds(folder, "tool diff list new --base base -o delta");
         let files = ["list", "new", "base", "delta", "secret"];
         let read = || files.map(|name| fs::read(folder.join(name)).unwrap());
@@ -536,6 +536,10 @@ fn no_input_is_replaced() {
                 (format!("build {to}/list -o list"), "a list"),
                 (format!("build list -o {to}/list"), "a list"),
                 ("build sub/link -o list".to_owned(), "a list"),
+                (format!("build -o list < {to}/list"), "a list"),
+                (format!("build new - -o {to}/list < list"), "a list"),
+                (format!("build hard -o {to}/list"), "a list"),
+                (format!("import - --format guava -o list < {to}/list"), "the original"),
                 (format!("build new --allow {to}/list -o list"), "a list"),
                 (format!("build new --tag x={to}/list -o list"), "a list"),
                 (format!("build new --secret-file {to}/secret -o secret"), "the secret"),
@@ -554,6 +558,13 @@ fn no_input_is_replaced() {
                 );
                 assert!(read() == before, "{script}");
             }
+        }
+        for name in ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"] {
+            let output = sh(folder, &format!("tool build list -o {name} <> base"));
+            assert_eq!(output.status.code(), Some(2), "{name}");
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(said.ends_with(": standard input can't be the output\n"), "{said}");
+            assert!(read() == before, "{name}");
         }
         // A list is known by the file, not by the way to it.
         succeeds(folder, "tool feed publish public --tag x=list --state state --profile raw");
