@@ -19,7 +19,7 @@ export const LONGER = [
     folder: "url",
     files: ["url"],
     names: ["hostile URLs", "a URL of megabytes", "the rate of a ribbon", "a stream of lines", "no allowed URL"],
-    variables: { EVERY: 1, LENGTH: 200_000, LINES: 2000, URLS: 40_000 },
+    variables: { EVERY: 1, LENGTH: 200_000, LISTED: 2000, URLS: 40_000 },
   },
   {
     folder: "feeds",

@@ -23,7 +23,12 @@ const env = {
   CARGO_INCREMENTAL: "0",
   CARGO_PROFILE_DEV_DEBUG: "0",
   CARGO_PROFILE_TEST_CODEGEN_UNITS: "1",
+  // Where the tests of the package look for the tool.
+  CARGO_TARGET_DIR: join(root, "target"),
 };
+// These make tests write the files that they compare with.
+for (const name of ["GOLDEN", "WRITE"]) delete env[name];
+const tier = process.argv[2] ?? "fast";
 let failed = 0;
 
 /**
@@ -50,6 +55,9 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
   });
 }
 
+/** No step takes half as long, even with both cores kept busy. What takes hours has limits of its own. */
+const HANGS = 60 * 60_000;
+
 /** Runs a command and shows, when it has ended, what it printed. After a failure nothing more begins. */
 async function step(command, variables = {}) {
   if (failed) return;
@@ -60,7 +68,16 @@ async function step(command, variables = {}) {
   const printed = [];
   running.add(printed);
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => printed.push(data));
-  const status = await new Promise((ended) => child.on("close", ended).on("error", ({ message }) => ended(message)));
+  let limit;
+  const status = await new Promise((ended) => {
+    child.on("close", ended).on("error", ({ message }) => ended(message));
+    if (tier !== "scale")
+      limit = setTimeout(() => {
+        child.kill();
+        ended("it hangs");
+      }, HANGS);
+  });
+  clearTimeout(limit);
   running.delete(printed);
   const shown = [...Object.entries(variables).map((pair) => pair.join("=")), command].join(" ");
   console.log(`test: ${shown}: ${status === 0 ? "passed" : `FAILED (${status})`} in ${seconds(begun)}`);
@@ -205,7 +222,6 @@ const tiers = {
   ],
 };
 
-const tier = process.argv[2] ?? "fast";
 try {
   setup();
   writeFileSync(table, "");

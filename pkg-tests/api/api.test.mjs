@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { errorCodes } from "../../js/error.js";
 import { fails, full } from "../helpers/engines.mjs";
 import { folder } from "../helpers/installed.mjs";
+import { given } from "../helpers/turn.mjs";
 
 const { BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, countFor, decode, fprFor, load, optimal } = full;
 
@@ -110,7 +111,7 @@ test("a buffer that an iterator refills for each key", () => {
 
 // `KEYS` is the number of keys in a call. With more, the memory grows further.
 test("keys that are bytes, while the memory grows", async () => {
-  const count = Number(process.env.KEYS ?? 60_000);
+  const count = given("KEYS", 60_000);
   const bytes = RibbonFilter.from(["a", ""]).toBytes();
   const large = BloomFilter.withCapacity(33 * count, 0.01).toBytes();
   const grow = () => decode(large);

@@ -6,10 +6,11 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { full, golden, outcome, reader, requireAlike, SECRET, seal } from "../helpers/engines.mjs";
+import { given } from "../helpers/turn.mjs";
 import { requireSameKeys } from "../helpers/urls.mjs";
 
 const { BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter } = full;
-const CASES = Number(process.env.CASES ?? 12_500);
+const CASES = given("CASES", 12_500);
 
 let random = Number(process.env.SEED ?? 1);
 const below = (limit) => (((random = (Math.imul(random, 1664525) + 1013904223) >>> 0) / 2 ** 32) * limit) | 0;

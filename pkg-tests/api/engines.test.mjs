@@ -10,6 +10,7 @@ import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { engines, fails, golden as file, full, reader, SECRET, seal, testEach } from "../helpers/engines.mjs";
 import { folder } from "../helpers/installed.mjs";
+import { given } from "../helpers/turn.mjs";
 import { UNITS } from "../helpers/units.mjs";
 import { allUrls, requireSameKeys } from "../helpers/urls.mjs";
 import { golden } from "../runtimes/golden.mjs";
@@ -517,7 +518,7 @@ testEach("a delta makes the filter that was published, and leaves its parent as 
 
 // `LENGTH` is the number of characters. reader-linear.long.test.mjs shows that the time is linear.
 test("long URLs take no stack, and are read alike", () => {
-  const length = Number(process.env.LENGTH ?? 100_000);
+  const length = given("LENGTH", 100_000);
   const filters = Object.values(engines).map(({ decode }) => decode(allUrls()));
   const [inWasm, inJavaScript] = filters;
   for (const unit of UNITS) {

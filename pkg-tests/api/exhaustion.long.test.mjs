@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { folder, installed } from "../helpers/installed.mjs";
+import { given } from "../helpers/turn.mjs";
 
 const run = (source) =>
   execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" });
@@ -208,7 +209,7 @@ test("JavaScript's stack that runs out in a call, at every depth: no wrong answe
   const met = {};
   for (const call of ["has", "hasUrl", "hasPassword", "decode", "fromUrls", "info"]) {
     // With different steps, the first depth that is too much differs each time.
-    for (let step = 20; step < 60; step += Number(process.env.EVERY ?? 2)) {
+    for (let step = 20; step < 60; step += given("EVERY", 2)) {
       const [inside, first, ...then] = await untilTheStackEnds(call, step);
       // In JavaScript it is the engine's own error and nothing has happened, or no handler could run.
       assert.ok(["RangeError", "wasm_load"].includes(first), `${call}: ${first}`);

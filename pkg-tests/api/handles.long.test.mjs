@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { CATCH_MEMORY, folder, installed } from "../helpers/installed.mjs";
+import { given } from "../helpers/turn.mjs";
 
 /** The output of a script in its own process, where `gc` collects garbage, and `collect` waits for finalizers too. */
 function run(source) {
@@ -30,7 +31,7 @@ function run(source) {
 test("many filters with random operations: each answers as its model does, however others were freed", {
   timeout: 600_000,
 }, () => {
-  const steps = Number(process.env.STEPS ?? 30_000);
+  const steps = given("STEPS", 30_000);
   const out = run(`
     let random = ${Number(process.env.SEED ?? 1)};
     const below = (limit) => Math.floor(((random = (Math.imul(random, 1664525) + 1013904223) >>> 0) / 2 ** 32) * limit);
@@ -137,7 +138,7 @@ test("many filters with random operations: each answers as its model does, howev
 
 test("many filters at once, asked, freed and collected; the memory is used again", { timeout: 600_000 }, () => {
   // A million takes a minute or so.
-  const count = Number(process.env.FILTERS ?? 50_000);
+  const count = given("FILTERS", 50_000);
   const out = run(`
     const count = ${count};
     const started = performance.now();

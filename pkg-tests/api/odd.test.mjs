@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import vm from "node:vm";
 import { engines, full, golden, reader, testEach } from "../helpers/engines.mjs";
+import { given } from "../helpers/turn.mjs";
 import { sweep } from "../runtimes/odd.mjs";
 
 const { BloomFilter, RibbonFilter } = full;
@@ -11,7 +12,7 @@ const context = vm.createContext();
 const foreign = (source) => vm.runInContext(source, context);
 
 // Every place gets every `EVERY`th value, each place beginning with a different one; with 1, all values.
-const EVERY = Number(process.env.EVERY ?? 7);
+const EVERY = given("EVERY", 7);
 
 test("odd values in every place give a FilterError or an answer, in Node", { timeout: 600_000 }, async () => {
   const { count, wrong } = await sweep(full, foreign, EVERY, reader);

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { engines, fails, full, golden, reader, seal, testEach } from "../helpers/engines.mjs";
+import { given } from "../helpers/turn.mjs";
 
 const { BloomFilter, CountingBloomFilter, CuckooFilter, FilterError, RibbonFilter, ScalableBloomFilter } = full;
 
@@ -247,7 +248,7 @@ test("a key that a filter of passwords can't hold is refused, not called absent"
 
 test("no key of a list of passwords is refused, whatever its characters", () => {
   // All characters with another form, or every `EVERY`th, alone and next to those that may join or change them.
-  const every = Number(process.env.EVERY ?? 8);
+  const every = given("EVERY", 8);
   const passwords = [];
   let others = 0;
   for (let code = 0x80; code < 0x110000; code++) {

@@ -14,7 +14,7 @@ import {
   RibbonFilter,
   tab,
 } from "../helpers/feeds.mjs";
-import { fails, noNetwork, turns } from "../helpers/following.mjs";
+import { fails, noNetwork, tens, turns } from "../helpers/following.mjs";
 import { keyPair, memoryCache, Publisher, sha256, without } from "../helpers/publisher.mjs";
 
 test("with a cache a feed opens at once, offline too, and updates in the background", async () => {
@@ -188,7 +188,7 @@ test("feeds that share a cache don't mix their files", async () => {
 });
 
 test("Cache Storage is the default if it exists and may be used", async () => {
-  const { publisher, site, open } = await published();
+  const { publisher, open } = await published();
   const stored = new Map();
   const cache = {
     match: async (url) => stored.get(url)?.clone(),
@@ -230,7 +230,6 @@ test("Cache Storage is the default if it exists and may be used", async () => {
   for (const value of [{ get: forbidden }, { value: { open: forbidden } }, { value: undefined }]) {
     await withCaches(value, async () => answers(await open({ cache: undefined }), 2, { which: "b" }));
   }
-  assert.ok(site.asked().length > 0);
 });
 
 test("a put that hangs holds nothing up but the cache", async () => {
@@ -274,6 +273,7 @@ test("a put that hangs holds nothing up but the cache", async () => {
 
 test("a cache that doesn't answer is given up on after ten seconds, and asked again once it does", async () => {
   const { publisher, open } = await published();
+  const tick = (milliseconds) => mock.timers.tick(milliseconds);
   for (const silent of ["put manifest-", "put file-", "put next-", "get manifest-", "delete file-"]) {
     const cache = memoryCache();
     const fetch = without(publisher);
@@ -301,10 +301,8 @@ test("a cache that doesn't answer is given up on after ten seconds, and asked ag
       await turns();
       assert.deepEqual(errors, [], silent);
       // Two calls mean two waits.
-      for (let i = 0; i < 4; i++) {
-        mock.timers.tick(10_000);
-        await turns();
-      }
+      const waits = await tens(updating, tick);
+      assert.ok(waits < 10, `${silent}: ${waits} waits`);
       assert.equal(await updating, true, silent);
       answers(feed, generation, { name: silent });
       if (silent !== "delete file-") {
@@ -317,18 +315,14 @@ test("a cache that doesn't answer is given up on after ten seconds, and asked ag
         const before = asked;
         publisher.delta(`${silent} ${i}`);
         const updating = feed.update();
-        for (let i = 0; i < 30 && (await turns()), i < 30; i++) mock.timers.tick(10_000);
+        await tens(updating, tick);
         assert.equal(await updating, true, silent);
         assert.ok(asked - before < 8, `${silent}: ${asked - before} calls`);
       }
       if (silent.startsWith("put")) assert.equal(errors.length, told, silent);
       // This doesn't wait for it either.
       const second = open({ cache, fetch: noNetwork }).catch(({ code }) => code);
-      for (let i = 0; i < 4; i++) {
-        await turns();
-        mock.timers.tick(10_000);
-      }
-      await second;
+      await tens(second, tick);
     } finally {
       mock.timers.reset();
     }
@@ -350,10 +344,7 @@ test("a cache that doesn't answer is given up on after ten seconds, and asked ag
     mock.timers.enable({ apis: ["setTimeout"] });
     try {
       const forgetting = fails("cache", feed.forget());
-      for (let i = 0; i < 3; i++) {
-        await turns();
-        mock.timers.tick(10_000);
-      }
+      await tens(forgetting, tick);
       await forgetting;
     } finally {
       mock.timers.reset();

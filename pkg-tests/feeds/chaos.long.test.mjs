@@ -11,9 +11,10 @@ import { join } from "node:path";
 import { after, mock, test } from "node:test";
 import { installed } from "../helpers/installed.mjs";
 import { keyPair, manifest, memoryCache, sha256, ToolPublisher, webLocks } from "../helpers/publisher.mjs";
+import { given } from "../helpers/turn.mjs";
 
 const { FilterError, openFeed } = await installed("bloom-wasm/reader");
-const ROUNDS = Number(process.env.ROUNDS ?? 500);
+const ROUNDS = given("ROUNDS", 500);
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 32);
 
 /** Random numbers from 0 to 1: mulberry32. */

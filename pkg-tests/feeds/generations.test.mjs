@@ -483,7 +483,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
       assert.fail("the cache fails");
     };
     opened.update().catch(() => {});
-    await turns();
+    while (held.length === 0) await turns();
     opened.close();
     for (const goOn of held) goOn();
     await turns();

@@ -7,18 +7,19 @@ import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { createPrivateKey, createPublicKey } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { parse } from "yaml";
 import { root } from "../../scripts/setup.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
+import { nativeTool } from "../helpers/native.mjs";
 import { memoryCache, workflows } from "../helpers/publisher.mjs";
 import { createServer } from "../helpers/server.mjs";
 
 const { decode, openFeed, openSharded } = await installed("bloom-wasm/reader");
-const tool = join(root, "target/release/bloom-wasm");
+const tool = nativeTool();
 const home = join(folder, "hosting");
 const at = (...path) => join(home, ...path);
 
@@ -498,7 +499,7 @@ test("a feed that was taken over: the way back of docs/feeds.md, step by step", 
     commands.map((command) => command.split(" ")[1]),
     ["keygen", "publish"],
   );
-  const env = { PATH: `${join(root, "target/release")}:${process.env.PATH}` };
+  const env = { PATH: `${dirname(nativeTool())}:${process.env.PATH}` };
   const sh = (source) => execFileSync("bash", ["-ec", source], { cwd: work, env, encoding: "utf8", stdio: "pipe" });
   const list = (...hosts) => writeFileSync(join(work, "malicious.txt"), hosts.join("\n"));
   const keyOf = (file) => createPublicKey(readFileSync(join(work, file))).export({ format: "jwk" }).x;

@@ -13,6 +13,7 @@ import { gzipSync } from "node:zlib";
 import { parse } from "yaml";
 import { root } from "../../scripts/setup.mjs";
 import { folder } from "../helpers/installed.mjs";
+import { nativeTool } from "../helpers/native.mjs";
 import { sha256 } from "../helpers/publisher.mjs";
 import { createServer } from "../helpers/server.mjs";
 
@@ -70,10 +71,7 @@ before(async () => {
   }, script);
   writeFileSync(at("publish.sh"), changed);
   mkdirSync(at("bin"));
-  writeFileSync(
-    at("bin/npx"),
-    `#!/bin/sh\n[ "$1" = bloom-wasm ] && shift && exec "${root}/target/release/bloom-wasm" "$@"\n`,
-  );
+  writeFileSync(at("bin/npx"), `#!/bin/sh\n[ "$1" = bloom-wasm ] && shift && exec "${nativeTool()}" "$@"\n`);
   chmodSync(at("bin/npx"), 0o755);
 });
 after(() => server.close());

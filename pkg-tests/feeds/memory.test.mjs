@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { bases, keysOf, RibbonFilter } from "../helpers/feeds.mjs";
 import { folder } from "../helpers/installed.mjs";
 import { Publisher } from "../helpers/publisher.mjs";
+import { given } from "../helpers/turn.mjs";
 
 /**
  * Runs a script that has `manifests` and `files`, all of one publisher, and `live`, which returns the bytes of all
@@ -85,7 +86,7 @@ test("300 updates, half of which fail or are aborted, leave nothing behind", () 
 });
 
 // Large enough that a second copy would exceed the limit; `KEYS` builds others.
-const KEYS = Number(process.env.KEYS ?? 500_000);
+const KEYS = given("KEYS", 500_000);
 
 test("an update takes the memory of the old filter and the new one, with a cache a copy of the new file, and 256 KiB", () => {
   const large = (which) =>

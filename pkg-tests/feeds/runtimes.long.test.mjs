@@ -4,7 +4,7 @@ import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { createPublicKey } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
@@ -13,6 +13,7 @@ import * as setup from "../../scripts/setup.mjs";
 import { newPage, noChromium, PATIENCE, playwright } from "../helpers/browsers.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
 import { refused } from "../helpers/manifests.mjs";
+import { nativeTool } from "../helpers/native.mjs";
 import { adapter, manifest, Publisher, serve } from "../helpers/publisher.mjs";
 import { at } from "../helpers/site.mjs";
 import { commands } from "../runtimes/commands.mjs";
@@ -69,7 +70,7 @@ async function told(ask) {
 test("the tool publishes, and a client follows it exactly, key by key", async () => {
   const work = join(folder, "publisher");
   mkdirSync(work, { recursive: true });
-  const env = { ...process.env, PATH: join(setup.root, "target/release") + delimiter + process.env.PATH };
+  const env = { ...process.env, PATH: dirname(nativeTool()) + delimiter + process.env.PATH };
   const tool = (...args) => execFileSync("bloom-wasm", ["feed", ...args], { cwd: work, env, encoding: "utf8" });
   tool("keygen", "-o", "feed.key");
   const [publicKey] = /[\w-]{43}/.exec(tool("keygen", "-o", "other.key") && tool("keygen", "-o", "third.key"));
@@ -119,7 +120,7 @@ test(`\`feed verify\` refuses the ${refused.length} manifests that clients refus
   const verify = (bytes) => {
     writeFileSync(join(work, "feed.json"), bytes);
     const args = ["feed", "verify", work, `--public-key=${publisher.key.publicKey}`];
-    return spawnSync(join(setup.root, "target/release/bloom-wasm"), args, { encoding: "utf8" });
+    return spawnSync(nativeTool(), args, { encoding: "utf8" });
   };
   assert.equal(verify(publisher.manifest).status, 0);
   // A manifest of the greatest length.
@@ -139,8 +140,7 @@ test("a reader in Python, written from FEED-FORMAT.md alone, agrees on every ans
 }, async () => {
   const work = join(folder, "python");
   mkdirSync(work, { recursive: true });
-  const tool = (...args) =>
-    execFileSync(join(setup.root, "target/release/bloom-wasm"), ["feed", ...args], { cwd: work });
+  const tool = (...args) => execFileSync(nativeTool(), ["feed", ...args], { cwd: work });
   tool("keygen", "-o", "key");
   const publicKey = createPublicKey(readFileSync(join(work, "key"))).export({ format: "jwk" }).x;
   const keys = Array.from({ length: 70_000 }, (_, i) => (i < 20_000 ? `key-${i}` : `stranger-${i}`));

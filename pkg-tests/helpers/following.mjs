@@ -46,6 +46,21 @@ export async function turns() {
   }
 }
 
+/**
+ * Lets ten seconds of a mocked clock pass, until a promise has settled. Returns how often: other threads may be late, so
+ * that is at most a few times more than the promise needs.
+ */
+export async function tens(promise, tick) {
+  let isSettled = false;
+  const settled = () => (isSettled = true);
+  promise.then(settled, settled);
+  for (let times = 0; ; times++) {
+    await turns();
+    if (isSettled) return times;
+    tick(10_000);
+  }
+}
+
 /** Collects garbage now. */
 export function collectGarbage() {
   setFlagsFromString("--expose-gc");

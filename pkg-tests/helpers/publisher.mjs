@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import xxhash from "xxhash-wasm";
-import { root } from "../../scripts/setup.mjs";
+import { nativeTool } from "./native.mjs";
 import { createServer } from "./server.mjs";
 
 const { h32Raw } = await xxhash();
@@ -265,7 +265,7 @@ export class ToolPublisher {
 
   #feed(...args) {
     const options = { cwd: this.home, encoding: "utf8", input: this.list, stdio: ["pipe", "pipe", "ignore"] };
-    return execFileSync(join(root, "target/release/bloom-wasm"), ["feed", ...args], options);
+    return execFileSync(nativeTool(), ["feed", ...args], options);
   }
 
   #publish(...lists) {

@@ -2,12 +2,13 @@
 import { served } from "./following.mjs";
 import { installed } from "./installed.mjs";
 import { ShardsPublisher } from "./publisher.mjs";
+import { given } from "./turn.mjs";
 
 export const { RibbonFilter } = await installed();
 export const { ShardedFilter, openSharded } = await installed("bloom-wasm/reader");
 
 /** How many keys of each kind. */
-export const KEYS = Number(process.env.KEYS ?? 5000);
+export const KEYS = given("KEYS", 5000);
 
 export const members = Array.from({ length: KEYS }, (_, i) => `member ${i}`);
 export const strangers = Array.from({ length: KEYS }, (_, i) => `stranger ${i}`);

@@ -1,4 +1,11 @@
-/** Which of many cases the first tier takes. */
+/** How many of many cases a tier takes. */
+
+/** The number in a variable of the environment, or `usual` without it. With any other value nothing would be tested. */
+export function given(variable, usual) {
+  const number = Number(process.env[variable] ?? usual);
+  if (Number.isInteger(number) && number > 0) return number;
+  throw new Error(`${variable} must be a whole number above 0, not ${JSON.stringify(process.env[variable])}`);
+}
 
 /** Whether a case is taken: every one if EVERY is 1, as in the long tier, and otherwise each `every`th. */
-export const turn = (number, every) => number % Number(process.env.EVERY ?? every) === 0;
+export const turn = (number, every) => number % given("EVERY", every) === 0;

@@ -1,8 +1,9 @@
 /** Finds the programs in the pages of docs/, and runs them. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { root } from "../../scripts/setup.mjs";
+import { nativeTool } from "../helpers/native.mjs";
 
 /** A page's text, and the code of each of its sections: by the section's title, then by language, in order. */
 export function page(name) {
@@ -16,7 +17,7 @@ export function page(name) {
   return { text, code };
 }
 
-const PATH = [join(root, "target/release"), process.env.PATH].join(delimiter);
+const PATH = [dirname(nativeTool()), process.env.PATH].join(delimiter);
 
 /** The output of a program. */
 export function prints(program, args, options = {}) {

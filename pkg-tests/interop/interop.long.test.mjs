@@ -10,16 +10,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { root } from "../../scripts/setup.mjs";
 import { installed } from "../helpers/installed.mjs";
+import { nativeTool } from "../helpers/native.mjs";
+import { given } from "../helpers/turn.mjs";
 import { skipped } from "../runtimes/table.mjs";
 import { listed, randomKeys, randomly } from "./keys.mjs";
 import * as systems from "./systems.mjs";
 
-const COUNT = Number(process.env.COUNT ?? 50_000);
+const COUNT = given("COUNT", 50_000);
 const FPR = 0.01;
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32));
-const tool = join(root, "target/release/bloom-wasm");
+const tool = nativeTool();
 
 /** A line as a key in JavaScript. */
 const inJavaScript = { text: String, bytes: (line) => line, int: Number, long: (line) => BigInt(String(line)) };

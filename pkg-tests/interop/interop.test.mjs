@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { installed } from "../helpers/installed.mjs";
-import { turn } from "../helpers/turn.mjs";
+import { given, turn } from "../helpers/turn.mjs";
 
 const full = await installed();
 const reader = await installed("bloom-wasm/reader");
@@ -124,7 +124,7 @@ function keyOf({ type, formats, from, mul, add }, at) {
 }
 
 /** How many keys of each list and range are asked for at most, evenly spread from one end to the other. */
-const PROBES = Number(process.env.PROBES ?? 250);
+const PROBES = given("PROBES", 250);
 
 /** The places to ask for in a list of this length, including `always`. */
 function places(length, always = []) {

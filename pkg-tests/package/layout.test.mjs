@@ -133,6 +133,21 @@ test("a file of tests has at most 900 lines, and one of the package is in the fo
   }
 });
 
+test("each form of the crates' tests names a test, otherwise it would run nothing", () => {
+  const tests = [...sources("tests/suite", ".rs"), ...sources("cli/tests/suite", ".rs")].flatMap(([name, text]) => {
+    const module = name.replace(/\.rs$/, "").replaceAll("/", "::");
+    return [...text.matchAll(/^ *fn (\w+)/gm)].map(([, test]) => `${module}::${test}`);
+  });
+  const runner = readFileSync(`${root}/scripts/test.mjs`, "utf8");
+  const names = runner.match(/(?<=[ "])[a-z_]+::\w*(?=[ "])/g);
+  assert.ok(tests.length > 300 && names.length > 5, `${tests.length} tests, ${names}`);
+  for (const name of names)
+    assert.ok(
+      tests.some((test) => test.includes(name)),
+      name,
+    );
+});
+
 test("each longer form names a test in each of its files, otherwise it would run nothing", () => {
   const tests = sources("pkg-tests", ".mjs");
   for (const { folder, files, names } of LONGER) {

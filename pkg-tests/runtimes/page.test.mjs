@@ -9,7 +9,7 @@ import { record, skipped } from "./table.mjs";
 
 const skip = noChromium && skipped("Chromium, page", noChromium);
 
-test("a page of Chromium", { skip, timeout: PATIENCE }, async () => {
+test("a page of Chromium", { skip, timeout: 3 * PATIENCE }, async () => {
   plain("page");
   const browser = await playwright();
   try {
@@ -21,7 +21,7 @@ test("a page of Chromium", { skip, timeout: PATIENCE }, async () => {
 
 test("a host that doesn't let other origins read its files is named, and what it lacks", {
   skip,
-  timeout: PATIENCE,
+  timeout: 3 * PATIENCE,
 }, async () => {
   const { path: _, ...app } = plain("cors");
   app.verdict.catch(() => {});

@@ -6,12 +6,13 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, readFileSync } from "node:fs";
 import { get } from "node:http";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { root } from "../../scripts/setup.mjs";
 import { newPage, PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
+import { nativeTool } from "../helpers/native.mjs";
 
 const { RibbonFilter } = await installed();
 if (skip) console.log(`runtimes/signup.long.test.mjs skipped: ${skip}`);
@@ -33,7 +34,7 @@ describe("the example form", { skip, timeout: 10 * PATIENCE }, () => {
     // The filter is made as the README says, by the native tool.
     const [, command] = /^npx (bloom-wasm build .*)/m.exec(readFileSync(join(example, "README.md"), "utf8"));
     const [program, ...args] = command.replace("node_modules", join(root, "node_modules")).split(" ");
-    const PATH = join(root, "target/release") + delimiter + process.env.PATH;
+    const PATH = dirname(nativeTool()) + delimiter + process.env.PATH;
     execFileSync(program, args, { cwd: work, env: { ...process.env, PATH }, stdio: "ignore" });
 
     const { serve } = await import(pathToFileURL(join(work, "serve.mjs")).href);

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { fails, noNetwork, served, turns } from "../helpers/following.mjs";
 import { installed } from "../helpers/installed.mjs";
 import { ShardsPublisher, without } from "../helpers/publisher.mjs";
+import { given } from "../helpers/turn.mjs";
 
 const { RibbonFilter, openSharded } = await installed();
 
@@ -11,7 +12,7 @@ const members = Array.from({ length: 5000 }, (_, i) => `member ${i}`);
 const strangers = Array.from({ length: 5000 }, (_, i) => `stranger ${i}`);
 
 /** How many keys are asked for if the answers don't matter. */
-const ASKED = Number(process.env.ASKED ?? 90);
+const ASKED = given("ASKED", 90);
 
 /** A sharded filter of passwords on a server. */
 async function published(shards = 512) {

@@ -7,10 +7,11 @@ import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { root } from "../../scripts/setup.mjs";
 import { folder } from "../helpers/installed.mjs";
+import { given } from "../helpers/turn.mjs";
 import * as systems from "../interop/systems.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
-const ROWS = Number(process.env.ROWS ?? 40_000);
+const ROWS = given("ROWS", 40_000);
 const SHARDS = 64;
 const release = join(root, "target/release");
 const packages = systems.sparkHashes();

@@ -10,13 +10,15 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import * as setup from "../../scripts/setup.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
+import { nativeTool } from "../helpers/native.mjs";
+import { given } from "../helpers/turn.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
-const KEYS = Number(process.env.KEYS ?? 30_000);
+const KEYS = given("KEYS", 30_000);
 const LISTS = 64;
 
 const home = mkdtempSync(join(folder, "tags-"));
-const tool = join(setup.root, "target/release/bloom-wasm");
+const tool = nativeTool();
 const run = (command, args, input, env = process.env) =>
   execFileSync(command, args, { cwd: home, encoding: "utf8", input, env, maxBuffer: 2 ** 30 });
 

@@ -27,16 +27,18 @@ import { build } from "esbuild";
 import * as setup from "../../scripts/setup.mjs";
 import { newPage, noChromium, playwright } from "../helpers/browsers.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
+import { nativeTool } from "../helpers/native.mjs";
 import { createServer } from "../helpers/server.mjs";
+import { given } from "../helpers/turn.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
-const LOOKUPS = Number(process.env.LOOKUPS ?? 300);
-const KEYS = Number(process.env.KEYS ?? 2_000_000);
+const LOOKUPS = given("LOOKUPS", 300);
+const KEYS = given("KEYS", 2_000_000);
 const DELAY = 20; // milliseconds
 const LF = 10;
 
 const home = mkdtempSync(join(folder, "sharded-"));
-const tool = join(setup.root, "target/release/bloom-wasm");
+const tool = nativeTool();
 const run = (...args) => execFileSync(tool, args, { cwd: home, encoding: "utf8" });
 
 /** Publishes a list of that name with shards for the first time. */

@@ -7,6 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { root } from "../../scripts/setup.mjs";
 import { PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
+import { given } from "../helpers/turn.mjs";
 import { at, dist, downloaded, drop, open, pages, shows } from "../helpers/www.mjs";
 
 if (skip) console.log(`site/pages.long.test.mjs skipped: ${skip}`);
@@ -16,7 +17,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const all = pages().filter((path) => !/^docs\/(rust|files)\//.test(path));
 const sections = all.filter((path) => /^([\w-]+\/)?$/.test(path));
 // The pages of the API come from one template, so some of them do; `EVERY=1` takes all.
-const EVERY = Number(process.env.EVERY ?? 4);
+const EVERY = given("EVERY", 4);
 const documents = all.filter(
   (path, each) => !sections.includes(path) && (!path.startsWith("docs/api/") || each % EVERY === 0),
 );

@@ -6,13 +6,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { folder, installed } from "../helpers/installed.mjs";
+import { nativeTool } from "../helpers/native.mjs";
 
 const { BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter, decode } = await installed();
-const tool = fileURLToPath(
-  new URL(`../../target/release/bloom-wasm${process.platform === "win32" ? ".exe" : ""}`, import.meta.url),
-);
+const tool = nativeTool();
 
 function build(keys, ...options) {
   return buildKind("bloom", keys, ...options);

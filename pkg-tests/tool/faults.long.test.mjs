@@ -9,8 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { root } from "../../scripts/setup.mjs";
 import { folder } from "../helpers/installed.mjs";
+import { nativeTool } from "../helpers/native.mjs";
 
 const tool = join(folder, "node_modules/bloom-wasm/dist/tool.js");
 const here = mkdtempSync(join(tmpdir(), "bloom-wasm-faults-"));
@@ -31,7 +31,7 @@ function run(args, source = "", env = {}) {
 }
 
 /** Runs the native tool, which is faster. */
-const done = (...args) => execFileSync(join(root, "target/release/bloom-wasm"), args, { cwd: here, stdio: "pipe" });
+const done = (...args) => execFileSync(nativeTool(), args, { cwd: here, stdio: "pipe" });
 
 /** The names in a folder, with their contents. */
 const files = (name) =>

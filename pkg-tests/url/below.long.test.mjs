@@ -16,14 +16,16 @@ import { pythonPackages, root } from "../../scripts/setup.mjs";
 import { below, entry, line, random, read } from "../helpers/below.mjs";
 import { engines, full } from "../helpers/engines.mjs";
 import { folder } from "../helpers/installed.mjs";
+import { nativeTool } from "../helpers/native.mjs";
+import { given } from "../helpers/turn.mjs";
 import { requireSameKeys } from "../helpers/urls.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
 const { RibbonFilter, openSharded, urlExpressions } = full;
 
-const PAIRS = Number(process.env.PAIRS ?? 100_000);
-const EACH = Number(process.env.EACH ?? 2);
-const EVERY = Number(process.env.EVERY ?? 20);
+const PAIRS = given("PAIRS", 100_000);
+const EACH = given("EACH", 2);
+const EVERY = given("EVERY", 20);
 const SEED = Number(process.env.SEED ?? 1);
 /** How many made-up entries a blob has. Four times as many URLs below them are asked. */
 const LIST = 25_000;
@@ -54,11 +56,11 @@ function run(program, args, { status = [0], ...options } = {}) {
   assert.ok(status.includes(said.status), `${program} ${args.join(" ")}: ${said.error ?? said.stderr}`);
   return said.stdout.toString();
 }
-const tool = (...args) => run(join(root, "target/release/bloom-wasm"), args);
+const tool = (...args) => run(nativeTool(), args);
 
 /** The URLs that a blob or a folder misses when the tool is asked. */
 function missedByTool(blob, urls) {
-  const found = run(join(root, "target/release/bloom-wasm"), ["check", blob], { input: text(urls), status: [0, 1] });
+  const found = run(nativeTool(), ["check", blob], { input: text(urls), status: [0, 1] });
   if (found === text(urls)) return [];
   const left = new Set(found.split("\n"));
   return urls.filter((url) => !left.has(url));

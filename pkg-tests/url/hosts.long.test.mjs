@@ -8,15 +8,16 @@ import { execFile, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { missing, newPage, puppeteer } from "../helpers/browsers.mjs";
 import { full, testEach } from "../helpers/engines.mjs";
 import { app, folder } from "../helpers/installed.mjs";
+import { nativeTool } from "../helpers/native.mjs";
+import { given } from "../helpers/turn.mjs";
 import { commands } from "../runtimes/commands.mjs";
 
 const { RibbonFilter, canonicalizeUrl, decode, urlExpressions } = full;
-const CASES = Number(process.env.CASES ?? 100_000);
+const CASES = given("CASES", 100_000);
 
 /** The hosts that a character is put into. */
 const HOSTS = [
@@ -143,7 +144,7 @@ testEach("in this Node", { skip }, ({ decode }) => {
 
 /** The tool's output for all texts, as lines. */
 function tool(...args) {
-  const path = fileURLToPath(new URL("../../target/release/bloom-wasm", import.meta.url));
+  const path = nativeTool();
   const { stdout, stderr, status } = spawnSync(path, args, {
     input: lines.join("\n"),
     encoding: "utf8",

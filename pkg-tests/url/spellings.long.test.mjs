@@ -7,17 +7,18 @@ import { execFile, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { missing } from "../helpers/browsers.mjs";
 import { full, testEach } from "../helpers/engines.mjs";
 import { app, folder } from "../helpers/installed.mjs";
+import { nativeTool } from "../helpers/native.mjs";
 import { LISTED, opened, spellings } from "../helpers/spellings.mjs";
+import { given } from "../helpers/turn.mjs";
 import { commands } from "../runtimes/commands.mjs";
 
 const { RibbonFilter } = full;
 const blob = RibbonFilter.from(LISTED, { profile: "url", fpr: 1e-8 }).toBytes();
-const texts = [...spellings(Number(process.env.SPELLINGS ?? 2000), Number(process.env.SEED ?? 1))];
+const texts = [...spellings(given("SPELLINGS", 2000), Number(process.env.SEED ?? 1))];
 const dist = (name) => [
   name,
   { type: "text/javascript", body: readFileSync(join(folder, "node_modules/bloom-wasm/dist", name)) },
@@ -79,7 +80,7 @@ test("in the tool", { skip }, () => {
   writeFileSync(list, blob);
   // Lines can't contain line ends, and a URL is read without them.
   const lines = texts.map((text) => text.toWellFormed?.() ?? text).map((text) => text.replaceAll("\n", ""));
-  const tool = fileURLToPath(new URL("../../target/release/bloom-wasm", import.meta.url));
+  const tool = nativeTool();
   const { stdout, status } = spawnSync(tool, ["check", list], {
     input: lines.join("\n"),
     encoding: "utf8",

@@ -9,7 +9,7 @@ import { newPage, PATIENCE, playwright, noChromium as skip } from "../helpers/br
 import { engines, fails, full, testEach } from "../helpers/engines.mjs";
 import { folder } from "../helpers/installed.mjs";
 import { createServer } from "../helpers/server.mjs";
-import { turn } from "../helpers/turn.mjs";
+import { given, turn } from "../helpers/turn.mjs";
 import { allUrls, requireSameKeys } from "../helpers/urls.mjs";
 
 const {
@@ -275,7 +275,7 @@ test("keys that are added later, or removed, are read like the list", () => {
 });
 
 test("a stream of lines is read as a list of them", async () => {
-  const lines = blacklist.slice(0, Number(process.env.LINES ?? 400));
+  const lines = blacklist.slice(0, given("LISTED", 400));
   const text = `\u{feff}# a list\r\n${lines.join("\r\n")}\n\n0.0.0.0 last.example`;
   const cut = (bytes, size) =>
     Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.subarray(i * size, (i + 1) * size));
@@ -380,7 +380,7 @@ test("the rate is that of a whole check", () => {
 
 test("the rate of a ribbon filter is that of a typical URL, and for no URL two and a half times that", () => {
   const hosts = blacklist.filter((host) => !/[0-9]$/.test(host));
-  const count = Number(process.env.URLS ?? 15_000);
+  const count = given("URLS", 15_000);
   const typical = (host) => Array.from({ length: count }, (_, i) => `https://${host(i)}/c/d/e?${i}`);
   for (const fpr of [0.1, 0.01]) {
     for (const list of [hosts, hosts.slice(0, 5000).map((host, i) => `${host}/${["", "a", "a/b/", "?c"][i % 4]}`)]) {
@@ -616,7 +616,7 @@ test("a host that no browser opens isn't parsed, even if all its characters diff
 
 // `LENGTH` is the number of characters.
 test("hostile URLs end soon, and leave no trace", () => {
-  const length = Number(process.env.LENGTH ?? 5000);
+  const length = given("LENGTH", 5000);
   const list = ["evil.example", `evil.example/${"x".repeat(5000)}`];
   const bytes = RibbonFilter.from(list, { profile: "url", fpr: 1e-8 }).toBytes();
   const filters = Object.values(engines).map(({ decode }) => decode(bytes));

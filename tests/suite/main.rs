@@ -21,6 +21,12 @@ mod slots;
 mod tags;
 mod url;
 
+/// Says what isn't tested here, and why. What `eprintln` prints is shown only of a test that fails.
+fn not_tested(why: &str) {
+    use std::io::Write;
+    std::io::stderr().write_all(format!("not tested: {why}\n").as_bytes()).unwrap();
+}
+
 /// The step of a loop that takes only some of its cases. It is 1 where `EVERY` is set, as `npm run test:all` sets it.
 fn every(step: usize) -> usize {
     if std::env::var_os("EVERY").is_some() { 1 } else { step }

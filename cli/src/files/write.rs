@@ -42,10 +42,10 @@ pub fn check_inputs<'a>(
     if is_stdout(output) || !output.is_file() {
         return Ok(());
     }
-    for input in inputs {
-        if if input.as_os_str() == "-" { is_stdin(output) } else { is_same(input, output) } {
-            bail!("{}: this is both {what} and the output", output.display());
-        }
+    let is_output =
+        |input: &PathBuf| if input.as_os_str() == "-" { is_stdin(output) } else { is_same(input, output) };
+    if inputs.into_iter().any(is_output) {
+        bail!("{}: this is both {what} and the output", output.display());
     }
     Ok(())
 }

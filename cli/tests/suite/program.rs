@@ -8,6 +8,11 @@ pub fn tool() -> String {
     std::env::var("BLOOM_WASM_TOOL").unwrap_or(env!("CARGO_BIN_EXE_bloom-wasm").to_owned())
 }
 
+/// Says what isn't tested here, and why. What `eprintln` prints is shown only of a test that fails.
+pub fn not_tested(why: &str) {
+    std::io::stderr().write_all(format!("not tested: {why}\n").as_bytes()).unwrap();
+}
+
 /// Runs a command with this as its standard input. What it prints is read meanwhile, or both would wait for each other.
 pub fn output(command: &mut Command, stdin: &[u8]) -> Output {
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -8,6 +8,7 @@ use bloom_wasm::Blob;
 use tempfile::TempDir;
 
 use super::{build, info, run, text, tool, with_filter};
+use crate::program::not_tested;
 
 #[test]
 fn options_reach_the_blob() {
@@ -184,7 +185,7 @@ fn a_list_is_never_replaced_by_its_filter() {
 #[cfg(target_os = "linux")]
 fn building_takes_at_most_32_bytes_a_line_beside_the_result() {
     if std::env::var_os("BLOOM_WASM_TOOL").is_some() {
-        eprintln!("not tested: the memory of a build; Node's own is larger");
+        not_tested("the memory of a build; Node's own is larger");
         return;
     }
     // A number of lines for which the array of their digests has just grown.
