@@ -259,25 +259,25 @@ export const without = (publisher) => async (url) => {
 export class ToolPublisher {
   constructor(within) {
     this.home = mkdtempSync(join(within, "feed-"));
-    const [publicKey] = /[\w-]{43}/.exec(this.#feed("keygen", "-o", "feed.key"));
+    const [publicKey] = /[\w-]{43}/.exec(this.#feed(["keygen", "-o", "feed.key"]));
     this.key = { publicKey };
   }
 
-  #feed(...args) {
-    const options = { cwd: this.home, encoding: "utf8", input: this.list, stdio: ["pipe", "pipe", "ignore"] };
+  /** Runs a command. Input that it doesn't read would be an error if it has ended before that is written. */
+  #feed(args, input) {
+    const options = { cwd: this.home, encoding: "utf8", input, stdio: ["pipe", "pipe", "ignore"] };
     return execFileSync(nativeTool(), ["feed", ...args], options);
   }
 
-  #publish(...lists) {
+  #publish(lists, input) {
     const described = ["--profile", "url", "--fpr", "1e-6"];
-    this.#feed("publish", "public", "--state", "state", "--sign", "feed.key", ...described, ...lists);
+    this.#feed(["publish", "public", "--state", "state", "--sign", "feed.key", ...described, ...lists], input);
     return this;
   }
 
   /** Publishes a list. */
   publish(...list) {
-    this.list = list.join("\n");
-    return this.#publish();
+    return this.#publish([], list.join("\n"));
   }
 
   /** Publishes lists that are tagged, by their tags. */
@@ -286,7 +286,7 @@ export class ToolPublisher {
       writeFileSync(join(this.home, tag), list.join("\n"));
       return ["--tag", `${tag}=${tag}`];
     });
-    return this.#publish(...tags);
+    return this.#publish(tags);
   }
 
   get manifest() {

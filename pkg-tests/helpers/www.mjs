@@ -35,8 +35,13 @@ export async function open(browser, path = "", { prepare, ...options } = {}) {
   page.on("pageerror", (error) => page.errors.push(error.message));
   page.on("console", (message) => message.type() === "error" && page.errors.push(message.text()));
   page.on("request", (request) => page.requests.push(request.url()));
+  const pending = new Set();
+  page.on("request", (request) => pending.add(request.url()));
+  for (const end of ["requestfinished", "requestfailed"]) page.on(end, (request) => pending.delete(request.url()));
   await prepare?.(page);
-  await page.goto(at(path));
+  await page.goto(at(path)).catch((cause) => {
+    throw new Error(`/${path} doesn't load; it waits for ${[...pending].join() || "nothing"}`, { cause });
+  });
   return page;
 }
 
