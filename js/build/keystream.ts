@@ -19,25 +19,19 @@ export async function pushSource(list: List, source: KeyStream, options: StreamO
     const { getReader, pipe, readableEnded } = Object(source);
     return { getReader, pipe, readableEnded };
   });
-  if (typeof getReader === "function") {
-    const used = isUsed(source as ReadableStream<Uint8Array>);
-    const loaded = await pushStream(list, source as ReadableStream<Uint8Array>, read);
-    if (loaded > 0 || !used) return;
-  } else if (!readableEnded) {
-    // Node's own streams are streams of bytes too.
-    if (typeof pipe === "function") await pushStream(list, toWeb(source as AsyncIterable<Uint8Array>), read);
-    else await pushAsync(list, source as AsyncIterable<Key>, read);
-    return;
-  }
-  throw invalidParameter("the stream was read already");
+  if (readableEnded || isUsed(source))
+    throw invalidParameter("the stream was read already, or has another reader; its keys would be lost");
+  if (typeof getReader === "function") return pushStream(list, source as ReadableStream<Uint8Array>, read);
+  // Node's own streams are streams of bytes too.
+  if (typeof pipe === "function") return pushStream(list, toWeb(source as AsyncIterable<Uint8Array>), read);
+  return pushAsync(list, source as AsyncIterable<Key>, read);
 }
 
-/** Whether a web stream was read from, or is being read. Only a Response tells: it refuses such a stream as its body. */
-function isUsed(stream: ReadableStream<Uint8Array>): boolean {
-  // Of another class, such as a polyfill's, it would be read.
-  if (!isA(stream, ReadableStream)) return false;
+/** Whether a web stream was read from, or has a reader. Only a Response tells: it refuses such a stream as its body. */
+function isUsed(source: unknown): boolean {
   try {
-    return !new Response(stream);
+    // One of another class, such as a polyfill's, would be read.
+    return isA(source, ReadableStream) && !new Response(source);
   } catch {
     return true;
   }
@@ -82,12 +76,11 @@ const LF = 10;
  */
 const TOO_LONG = 2 ** 20 + 8;
 
-/** Returns the number of bytes. */
 async function pushStream(
   list: List,
   source: ReadableStream<Uint8Array>,
   { signal, onProgress }: StreamOptions,
-): Promise<number> {
+): Promise<void> {
   let line: Uint8Array[] = []; // the pieces of a line whose end has not arrived yet, or enough of them
   let held = 0; // their length
   let loaded = 0;
@@ -107,9 +100,7 @@ async function pushStream(
     const rest = chunk.slice(end, end + TOO_LONG - held);
     held += rest.length;
     if (rest.length > 0) line.push(rest);
-    loaded += chunk.byteLength;
-    onProgress?.({ loaded });
+    onProgress?.({ loaded: (loaded += chunk.byteLength) });
   });
   pushLines(concat(line));
-  return loaded;
 }

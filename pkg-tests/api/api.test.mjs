@@ -404,8 +404,15 @@ test("streams of bytes and of keys", async () => {
   await assert.rejects(BloomFilter.fromStream(over), { code: "invalid_parameter", message: /read already/ });
   for (const read of [
     (stream) => stream.cancel(),
+    (stream) => stream.getReader(),
     async (stream) => {
       for await (const _ of stream);
+    },
+    // Its keys would be lost.
+    async (stream) => {
+      const reader = stream.getReader();
+      await reader.read();
+      reader.releaseLock();
     },
   ]) {
     const used = new Blob(["a"]).stream();
@@ -413,12 +420,6 @@ test("streams of bytes and of keys", async () => {
     await assert.rejects(BloomFilter.fromStream(used), { code: "invalid_parameter", message: /read already/ });
   }
   assert.equal((await RibbonFilter.fromStream(new Blob([]).stream())).info().count, 0);
-  // What is left of one is a stream, too.
-  const rest = ReadableStream.from([encode("a title\n"), encode("key\n")]);
-  const reader = rest.getReader();
-  await reader.read();
-  reader.releaseLock();
-  assert.equal((await RibbonFilter.fromStream(rest)).info().count, 1);
 });
 
 test("misuse throws a FilterError with its code, and the next call works", () => {

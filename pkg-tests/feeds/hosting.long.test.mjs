@@ -13,8 +13,8 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { parse } from "yaml";
 import { root } from "../../scripts/setup.mjs";
+import { nativeTool } from "../helpers/built.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
-import { nativeTool } from "../helpers/native.mjs";
 import { memoryCache, workflows } from "../helpers/publisher.mjs";
 import { createServer } from "../helpers/server.mjs";
 

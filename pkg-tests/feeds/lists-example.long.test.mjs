@@ -12,8 +12,8 @@ import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { parse } from "yaml";
 import { root } from "../../scripts/setup.mjs";
+import { nativeTool } from "../helpers/built.mjs";
 import { folder } from "../helpers/installed.mjs";
-import { nativeTool } from "../helpers/native.mjs";
 import { sha256 } from "../helpers/publisher.mjs";
 import { createServer } from "../helpers/server.mjs";
 

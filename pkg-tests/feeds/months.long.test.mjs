@@ -13,8 +13,8 @@ import { basename, join } from "node:path";
 import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { below, entry, random as mulberry } from "../helpers/below.mjs";
+import { nativeTool } from "../helpers/built.mjs";
 import { installed } from "../helpers/installed.mjs";
-import { nativeTool } from "../helpers/native.mjs";
 import { given } from "../helpers/turn.mjs";
 
 const { openFeed, RibbonFilter, urlExpressions } = await installed();

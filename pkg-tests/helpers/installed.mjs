@@ -1,10 +1,11 @@
 /** The packed tarball, installed into its own folder for each file of tests. */
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { root } from "../../scripts/setup.mjs";
 import { golden } from "../runtimes/golden.mjs";
+import { requireBuilt } from "./built.mjs";
 import { install } from "./install.mjs";
 
 /** The folder into which the package is installed, as a user does. It is removed when this process ends. */
@@ -15,20 +16,9 @@ process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetri
 const { BLOOM_WASM_INSTALLED: done } = process.env;
 if (done) cpSync(done, folder, { recursive: true });
 else {
-  requireBuilt();
+  const isSource = (name) => /\.(js|rs|ts)$/.test(name);
+  requireBuilt(join(root, "dist/core.js"), ["js", "src"], isSource, "node scripts/build.mjs --no-tool");
   install(folder);
-}
-
-/** Fails if a source is newer than the build, so that no test passes because of an old build. */
-function requireBuilt() {
-  const changed = (path) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const built = changed("dist/core.js");
-  for (const folder of ["js", "src"]) {
-    for (const file of readdirSync(join(root, folder), { recursive: true })) {
-      if (!/\.(js|rs|ts)$/.test(file) || changed(join(folder, file)) <= built) continue;
-      throw new Error(`${join(folder, file)} is newer than the build: run node scripts/build.mjs --no-tool`);
-    }
-  }
 }
 
 export const tarball = join(folder, "bloom-wasm.tgz");

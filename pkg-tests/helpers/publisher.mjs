@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import xxhash from "xxhash-wasm";
-import { nativeTool } from "./native.mjs";
+import { nativeTool } from "./built.mjs";
 import { createServer } from "./server.mjs";
 
 const { h32Raw } = await xxhash();

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { root } from "../../scripts/setup.mjs";
-import { nativeTool } from "../helpers/native.mjs";
+import { nativeTool } from "../helpers/built.mjs";
 
 /** A page's text, and the code of each of its sections: by the section's title, then by language, in order. */
 export function page(name) {

@@ -11,8 +11,8 @@ import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { root } from "../../scripts/setup.mjs";
 import { newPage, PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
+import { nativeTool } from "../helpers/built.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
-import { nativeTool } from "../helpers/native.mjs";
 
 const { RibbonFilter } = await installed();
 if (skip) console.log(`runtimes/signup.long.test.mjs skipped: ${skip}`);

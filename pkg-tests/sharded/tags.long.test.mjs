@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import * as setup from "../../scripts/setup.mjs";
+import { nativeTool } from "../helpers/built.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
-import { nativeTool } from "../helpers/native.mjs";
 import { given } from "../helpers/turn.mjs";
 import { skipped } from "../runtimes/table.mjs";
 

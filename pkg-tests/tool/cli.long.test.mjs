@@ -6,8 +6,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
+import { nativeTool } from "../helpers/built.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
-import { nativeTool } from "../helpers/native.mjs";
 
 const { BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter, decode } = await installed();
 const tool = nativeTool();

@@ -9,8 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { nativeTool } from "../helpers/built.mjs";
 import { folder } from "../helpers/installed.mjs";
-import { nativeTool } from "../helpers/native.mjs";
 
 const tool = join(folder, "node_modules/bloom-wasm/dist/tool.js");
 const here = mkdtempSync(join(tmpdir(), "bloom-wasm-faults-"));

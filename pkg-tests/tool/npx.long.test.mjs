@@ -13,8 +13,8 @@ import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { toHost, toWasi } from "../../bin/paths.js";
+import { nativeTool } from "../helpers/built.mjs";
 import { folder } from "../helpers/installed.mjs";
-import { nativeTool } from "../helpers/native.mjs";
 import { commands } from "../runtimes/commands.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

@@ -10,9 +10,9 @@ import { join } from "node:path";
 import { before, test } from "node:test";
 import { promisify } from "node:util";
 import { missing, newPage, puppeteer } from "../helpers/browsers.mjs";
+import { nativeTool } from "../helpers/built.mjs";
 import { full, testEach } from "../helpers/engines.mjs";
 import { app, folder } from "../helpers/installed.mjs";
-import { nativeTool } from "../helpers/native.mjs";
 import { given } from "../helpers/turn.mjs";
 import { commands } from "../runtimes/commands.mjs";
 

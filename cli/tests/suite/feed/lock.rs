@@ -18,7 +18,7 @@ fn one_run_at_a_time() {
     let lock = folder.path().join("state/feed.lock");
     fs::write(&lock, "0123456789abcdef0123456789abcdef").unwrap();
     let before = names(&folder);
-    for seconds in [0, 30] {
+    for seconds in [0, 50] {
         age(&lock, seconds);
         publish_refused(&folder, 0, "", "another run is writing here");
     }
