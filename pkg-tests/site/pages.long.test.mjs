@@ -1,9 +1,12 @@
 /** Checks of every page of the site: accessible, stable, narrow enough, in both themes, and available offline. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as passed } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { root } from "../../scripts/setup.mjs";
 import { PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
@@ -74,23 +77,25 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
       assert.ok(sections.includes(section), `no page ${section}`);
   });
 
-  /** Opens a page that measures its layout shifts. */
-  const steady = (path, colorScheme) =>
-    open(browser, path, {
-      colorScheme,
-      prepare: (page) =>
-        page.addInitScript(() => {
-          globalThis.shift = 0;
-          new PerformanceObserver((list) => {
-            for (const { hadRecentInput, value } of list.getEntries()) if (!hadRecentInput) globalThis.shift += value;
-          }).observe({ type: "layout-shift", buffered: true });
-        }),
+  /** Makes a page measure its layout shifts. */
+  const prepare = (page) =>
+    page.addInitScript(() => {
+      globalThis.shift = 0;
+      new PerformanceObserver((list) => {
+        for (const { hadRecentInput, value } of list.getEntries()) if (!hadRecentInput) globalThis.shift += value;
+      }).observe({ type: "layout-shift", buffered: true });
     });
+
+  const steady = (path, colorScheme) => open(browser, path, { colorScheme, prepare });
+
+  async function stands(page) {
+    const shift = await page.evaluate(() => globalThis.shift);
+    assert.ok(shift < 0.05, `${page.url()} jumps by ${shift}`);
+  }
 
   /** Checks an open page, also at a phone's width, at which it leaves the page. */
   async function holds(page) {
-    const shift = await page.evaluate(() => globalThis.shift);
-    assert.ok(shift < 0.05, `the page jumps by ${shift}`);
+    await stands(page);
     await steps[page.url().slice(at().length)]?.(page);
     assert.deepEqual(await findings(page), []);
     await page.setViewportSize({ width: 320, height: 640 });
@@ -137,6 +142,29 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
       await page.context().close();
     });
   }
+
+  test("doesn't jump while it arrives in pieces", async (t) => {
+    const server = createServer(async ({ url }, response) => {
+      const answer = await fetch(at(url.slice(1)));
+      const type = answer.headers.get("content-type");
+      const bytes = new Uint8Array(await answer.arrayBuffer());
+      const piece = type.startsWith("text/html") ? 2000 : bytes.length;
+      response.writeHead(answer.status, { "content-type": type });
+      for (let i = 0; i < bytes.length; i += piece) {
+        response.write(bytes.subarray(i, i + piece));
+        await passed(40); // more than a frame
+      }
+      response.end();
+    }).listen(0, "localhost");
+    t.after(() => server.close());
+    await once(server, "listening");
+    const page = await open(browser, "", { prepare });
+    for (const path of all) {
+      await page.goto(`http://localhost:${server.address().port}/${path}`);
+      await stands(page);
+    }
+    await page.context().close();
+  });
 
   test("ends with links to the repository, to npm and to the licences", async () => {
     const { repository } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
