@@ -35,7 +35,7 @@ export const errorCodes = /** @type {const} */ ([
   "rollback", // the generation is older than one that was accepted before
   "expired", // the newest generation has expired
   "cache", // the cache can't be read or written (a `cacheError`), or `forget` can't remove everything
-  "unsupported_runtime", // the runtime's URL is missing, or is no full parser
+  "unsupported_runtime", // the runtime has no full URL parser
   "wasm_load", // the WebAssembly module could not be started, or was stopped in the middle of a call
 ]);
 

@@ -174,8 +174,8 @@ const entries = {
       path: path.replace("wasm:module", "./bloom.wasm"),
       external: true,
     }));
-    // The glue has its own copy of this file, but there must be only one class.
-    onResolve({ filter: /\/error\.js$/ }, () => ({ path: join(work, "js/error.js") }));
+    // The glue has its own copies of these files, but there must be only one class, and one parser.
+    onResolve({ filter: /\/(error|parser)\.js$/ }, ({ path }) => ({ path: join(work, "js", basename(path)) }));
   },
 };
 

@@ -114,7 +114,7 @@ pub enum Error {
         kind: &'static str,
     },
     /// The runtime that WebAssembly is in has no full URL parser. Never returned elsewhere.
-    #[error("this runtime's URL is missing, or is no full parser")]
+    #[error("this runtime has no full URL parser")]
     UnsupportedRuntime,
     /// The filter wasn't built from URLs, or from passwords.
     #[error(

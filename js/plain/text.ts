@@ -2,6 +2,7 @@
 
 import { room } from "../boundary/input.js";
 import { FilterError } from "../error.js";
+import { parseUrl } from "../parser.js";
 import { utf8 } from "./scratch.js";
 
 /** Whether a text is ASCII. */
@@ -22,26 +23,11 @@ export function fromBytes(bytes: Uint8Array): string {
   return text;
 }
 
-/** Whether the runtime's parser has passed a test: React Native's only joins strings. */
-let isParser = false;
-
-/**
- * What the runtime's parser makes of a text. Undefined if it refuses it. Throws `unsupported_runtime` if there is no
- * parser, or it fails in a way that says nothing about the text.
- */
+/** What the runtime's parser makes of a text. Undefined if it refuses it. Throws `unsupported_runtime` without a parser. */
 export function parse(text: string): string | undefined {
-  let cause: unknown;
-  try {
-    isParser ||= new URL("http://\uff22\xfc.a:80/..").href === "http://xn--b-eha.a/";
-    if (isParser) return new URL(text).href;
-  } catch (error) {
-    const { name } = Object(error);
-    if (isParser && name === "TypeError") return undefined;
-    // The stack has run out. Firefox's error has a name of its own.
-    if (["RangeError", "InternalError"].includes(name)) throw error;
-    cause = error;
-  }
-  throw new FilterError("unsupported_runtime", "this runtime's URL is missing, or is no full parser", { cause });
+  const url = parseUrl(text);
+  if (typeof url !== "object") return url;
+  throw new FilterError("unsupported_runtime", "this runtime has no full URL parser", url);
 }
 
 /** The text before the first character that an expression finds, and the rest from there on. */

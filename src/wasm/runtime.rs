@@ -7,29 +7,15 @@ use crate::error::{Error, Result};
 use crate::keys::Platform;
 use crate::vectors::zeroed;
 
-// In JavaScript, so that nothing is thrown into Rust. What an import returns besides an error that it throws stays in
-// wasm-bindgen's table of references forever (seen in 0.2.130), and a table that can't grow ends the module.
-#[wasm_bindgen(inline_js = r#"
-/** Whether the runtime's parser has passed a test: some only join strings. */
-let isParser = false;
-
-/** The URL as the runtime's parser writes it; undefined if that refuses it, and null if there is no parser. */
-export function parse_url(text) {
-  try {
-    isParser ||= new URL("http://\uff22\xfc.a:80/..").href === "http://xn--b-eha.a/";
-    if (!isParser) return null;
-    const { href } = new URL(text);
-    return typeof href === "string" ? href : null;
-  } catch (error) {
-    // By its name, because another realm has another class; Firefox's has a name of its own.
-    const { name } = Object(error);
-    if (isParser && name === "TypeError") return undefined;
-    // The stack ran out within the parser, so no answer can be right: that ends all use of the module.
-    if (["RangeError", "InternalError"].includes(name)) throw error;
-    return null;
-  }
+// These are in JavaScript, so that nothing is thrown into Rust. What an import returns besides an error that it throws
+// stays in wasm-bindgen's table of references forever (seen in 0.2.130), and a table that can't grow ends the module.
+#[wasm_bindgen(module = "/js/parser.js")]
+extern "C" {
+    #[wasm_bindgen(js_name = parseUrl)]
+    fn parse_url(text: &str) -> JsValue;
 }
 
+#[wasm_bindgen(inline_js = r#"
 /** An array of zeros; undefined without the memory. */
 export function new_bytes(length) {
   try {
@@ -38,8 +24,6 @@ export function new_bytes(length) {
 }
 "#)]
 extern "C" {
-    fn parse_url(text: &str) -> JsValue;
-
     fn new_bytes(length: usize) -> Option<Uint8Array>;
 }
 
