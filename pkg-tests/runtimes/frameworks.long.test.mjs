@@ -404,9 +404,12 @@ describe("sign-up", { timeout: 4 * PATIENCE }, () => {
       await refused(true); // what was typed meanwhile
     }
     {
-      const { tab, asked, password, reason, refused } = await open(notFound, { times: 1 });
+      let arrive;
+      const requested = new Promise((resolve) => (arrive = resolve));
+      const { tab, asked, password, reason, refused } = await open(arrive, { times: 1 });
       const warned = tab.waitForEvent("console", (message) => message.type() === "warning");
       await password.fill(LISTED);
+      await notFound(await requested); // not between the focus and the input, which would try again
       assert.match((await warned).text(), /passwords-.*\.bloom answered with status 404/);
       assert.equal(await reason(), "");
       await password.press("!");
