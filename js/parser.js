@@ -13,7 +13,8 @@ let isParser = false;
 export function parseUrl(text) {
   try {
     isParser ||= new URL("http://\uff22\xfc.a:80/..").href === "http://xn--b-eha.a/";
-    return isParser ? new URL(text).href : {};
+    const href = isParser && new URL(text).href;
+    return typeof href === "string" ? href : {};
   } catch (cause) {
     // By its name, because another realm has another class; Firefox's has a name of its own.
     const { name } = Object(cause);
