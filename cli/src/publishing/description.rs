@@ -71,7 +71,7 @@ impl DescriptionArgs {
                 let mut state = self.begin(known.identity.feed_id, secret)?;
                 state.unlisted = known.unlisted;
                 // Whoever saw a manifest that was signed but never stayed must not see its number again.
-                state.generation = known.generation;
+                state.signed = known.signed;
                 Ok(state)
             }
             Some(known) => Ok(known),
@@ -120,7 +120,7 @@ impl DescriptionArgs {
         identity.hashing(secret)?;
         let mut state = State::new(identity.clone(), shards(&live));
         self.require_same(&state)?;
-        state.generation = trust::least_generation()?.max(*generation);
+        state.signed = trust::least_generation()?.max(*generation);
         state.manifest = text;
         state.is_recovered = true;
         Ok(Some(state))

@@ -38,7 +38,7 @@ impl Feed {
         // If the state is an old copy, its list may be older than the one that clients have.
         let files = self.state.files.iter().map(|file| &file.file);
         let is_other = self.live().is_some_and(|live| !live.files.iter().eq(files));
-        if is_other && self.has_newer_live() {
+        if is_other && self.has_newer_live()? {
             return Ok(Renewal::Unknown);
         }
         let Some(members) = &self.state.members else { return Ok(Renewal::None) };
@@ -68,19 +68,20 @@ impl Feed {
     }
 
     /// The tags of the last generation.
-    pub fn tags(&self, streams: &mut Streams) -> Vec<String> {
+    pub fn tags(&self, streams: &mut Streams) -> Result<Vec<String>> {
         let State { lists, members, .. } = &self.state;
         // If the state was lost or is an old copy, the files in the folder have them.
-        let Some(live) = self.live().filter(|_| members.is_none() || self.has_newer_live()) else {
-            return lists.tags().map(str::to_owned).collect();
+        let is_known = members.is_some() && !self.has_newer_live()?;
+        let Some(live) = self.live().filter(|_| !is_known) else {
+            return Ok(lists.tags().map(str::to_owned).collect());
         };
-        match read_files(&self.dir, live.files.iter(), self.secret.as_ref()) {
+        Ok(match read_files(&self.dir, live.files.iter(), self.secret.as_ref()) {
             Ok(blob) => blob.filter().tag_names().map(str::to_owned).collect(),
             Err(why) => {
                 streams.warn(&format!("can't tell whether the feed had tags: {}", in_words(&why)));
                 Vec::new()
             }
-        }
+        })
     }
 
     /// Why the next generation can't build on the published files, if it can't.
@@ -277,7 +278,7 @@ impl Next {
         let (count, kept) = (self.count(), self.count() - self.added);
         let (last, removed) = (publisher.last_count()?, self.removed.len() as u64);
         // The removed keys aren't known one by one if the state is an old copy, or if it or a part of it was lost.
-        let is_known = kept + removed >= last && !publisher.has_newer_live();
+        let is_known = kept + removed >= last && !publisher.has_newer_live()?;
         Ok(if is_known { Change::new(last, removed, None) } else { Change::of_counts(last, count) })
     }
 

@@ -75,7 +75,7 @@ pub fn copy(dir: &Path, writer: &mut Writer) -> Result<()> {
 pub fn remember(dir: &Path, writer: &Writer) -> Result<Parts> {
     let feed = &writer.feed;
     let hashes: Vec<_> = writer.entries.iter().map(|entry| start(&entry.sha256)).collect();
-    let hashes = feed.folder.write(format!("parts-{}", feed.state.generation), &hashes)?;
+    let hashes = feed.folder.write(format!("parts-{}", feed.state.signed), &hashes)?;
     Ok(Parts { dir: dir.to_owned(), hashes, published: false })
 }
 

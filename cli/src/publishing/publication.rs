@@ -81,7 +81,7 @@ impl<P: ManifestPayload> Publication<P> {
             let other = dir.join(other);
             let is_there = other.try_exists().with_context(|| other.display().to_string());
             // Somebody who can put a file there must not be able to stop a feed.
-            if state.generation > 0 && !state.is_recovered {
+            if state.signed > 0 && !state.is_recovered {
                 if is_there.unwrap_or(true) {
                     streams
                         .warn(&format!("{}: this belongs to no feed that was begun here", other.display()));
@@ -120,7 +120,7 @@ impl<P: ManifestPayload> Publication<P> {
             grace,
             cleaner,
         };
-        publication.is_old_copy = publication.has_newer_live() && !publication.state.is_recovered;
+        publication.is_old_copy = publication.has_newer_live()? && !publication.state.is_recovered;
         publication.require_signature(unsigned)?;
         publication.clear(streams)?;
         if let Some(why) = strange {
@@ -152,9 +152,16 @@ impl<P: ManifestPayload> Publication<P> {
         self.live.as_ref().map(|(_, live)| live)
     }
 
-    /// Whether the manifest in place is newer than the state, which is an old copy then.
-    pub fn has_newer_live(&self) -> bool {
-        self.live().is_some_and(|live| live.head().generation > self.state.generation)
+    /// Whether the manifest in place is newer than the list of the state, which is an old copy then. A number that the
+    /// state has used up since says nothing about that.
+    pub fn has_newer_live(&self) -> Result<bool> {
+        let age = self.state.age::<P>()?;
+        Ok(self.live().is_some_and(|live| live.head().generation > age))
+    }
+
+    /// The generation in place, or the highest that was signed if there is none.
+    pub fn generation(&self) -> u64 {
+        self.live().map_or(self.state.signed, |live| live.head().generation)
     }
 
     /// What the last manifest says. If the state is an old copy, it is the one in place.
@@ -239,7 +246,7 @@ impl<P: ManifestPayload> Publication<P> {
     /// The head of the next manifest.
     pub fn next_head(&self, count: u64, expires_in: u64) -> Result<Head> {
         let live = self.live().map_or(0, |live| live.head().generation);
-        let generation = trust::next(self.state.generation.max(live))?;
+        let generation = trust::next(self.state.signed.max(live))?;
         let (created_at, expires) = (self.now, self.now.saturating_add(expires_in));
         Ok(Head {
             version: VERSION,
@@ -260,7 +267,7 @@ impl<P: ManifestPayload> Publication<P> {
     /// Saves the state with this manifest, and then puts that in place.
     pub fn put(&mut self, text: String, payload: P) -> Result<()> {
         self.state.manifest = text.clone();
-        self.state.generation = payload.head().generation;
+        self.state.signed = payload.head().generation;
         self.state.is_recovered = false;
         self.folder.save(&self.state)?;
         write::publish(&self.path, text.as_bytes(), || self.folder.check())?;
@@ -285,7 +292,7 @@ impl<P: ManifestPayload> Publication<P> {
                     // The run has done what it was for.
                     Err(why) if published => streams.warn(&format!(
                         "generation {} is published, but files that aren't needed may not have been deleted: {}",
-                        self.state.generation,
+                        self.state.signed,
                         in_words(&why)
                     )),
                     cleared => cleared?,
@@ -308,15 +315,15 @@ impl<P: ManifestPayload> Publication<P> {
         self.folder.check()?;
         // A first run that failed early has saved no state.
         self.state = self.folder.load()?.unwrap_or_else(|| before.clone());
-        if self.state.generation > before.generation {
+        if self.state.signed > before.signed {
             // The manifest may be in place although the system reported a failure.
             if self.is_there(&self.state.manifest)? {
                 return Ok(());
             }
             // The number is used up, since the manifest was signed.
-            let generation = self.state.generation;
+            let signed = self.state.signed;
             self.state = before;
-            self.state.generation = generation;
+            self.state.signed = signed;
             self.folder.save(&self.state)?;
         }
         self.clear(streams)
@@ -430,5 +437,92 @@ impl<P: ManifestPayload> Publication<P> {
             }
         }
         Ok(gone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, io};
+
+    use bloom_wasm::Profile;
+    use clap::Parser;
+
+    use super::super::manifest::{File, FileKind, Identity, sha256};
+    use super::super::trust::KeyArgs;
+    use super::*;
+
+    #[derive(Parser)]
+    struct Args {
+        #[command(flatten)]
+        keys: KeyArgs,
+    }
+
+    const DAY: u64 = 24 * 60 * 60 * 1000;
+
+    /// A state of generation 1 beside the manifest of generation 2, and a run that signs generation 3 but can't write its
+    /// manifest. `renew` signs the old list anew, if it may.
+    fn a_failed_run_stays_old<P: ManifestPayload>(
+        shards: Option<u32>,
+        payload: impl Fn(Head) -> P,
+        renew: impl Fn(&mut Publication<P>, &mut Streams) -> Result<Renewal>,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let [dir, private] = ["public", "state"].map(|name| folder.path().join(name));
+        fs::create_dir(&dir).unwrap();
+        StateFolder::create(&private).unwrap();
+        let identity = Identity::new("0".repeat(32), None, Profile::Raw, 0.1, &Hashing::from(0));
+        let signed = |generation| {
+            let (created_at, expires) = (generation, generation + DAY);
+            let identity = identity.clone();
+            let head = Head { version: VERSION, identity, generation, created_at, expires, count: 1 };
+            let payload = payload(head);
+            (Manifest::sign(&payload, &[]).unwrap().text().unwrap(), payload)
+        };
+        fs::write(dir.join(P::FILE), signed(2).0).unwrap();
+        let mut state = State::new(identity.clone(), shards);
+        (state.signed, state.manifest) = (1, signed(1).0);
+        let opened = Opened {
+            dir,
+            folder: StateFolder::open(&private).unwrap(),
+            state,
+            secret: None,
+            trust: Args::parse_from(["publish"]).keys.read().unwrap(),
+            now: Some(DAY),
+            grace: DAY,
+            unsigned: true,
+        };
+        let (mut input, mut out, mut err) = (io::empty(), Vec::new(), Vec::new());
+        let mut streams = Streams { input: &mut input, out: &mut out, err: &mut err, terminal: false };
+        let mut feed = Publication::<P>::open(opened, &mut streams).unwrap();
+        assert!(feed.is_old_copy);
+
+        let before = feed.state.clone();
+        let path = std::mem::replace(&mut feed.path, folder.path().join("missing/manifest"));
+        let (text, payload) = signed(3);
+        let failed = feed.put(text, payload);
+        feed.path = path;
+        feed.finish(before, failed.map(|()| true), &mut streams).unwrap_err();
+        let saved = feed.folder.load().unwrap().unwrap();
+        assert_eq!((saved.signed, saved.age::<P>().unwrap()), (3, 1));
+        assert!(feed.has_newer_live().unwrap());
+        assert!(matches!(renew(&mut feed, &mut streams).unwrap(), Renewal::Unknown));
+        assert_eq!(feed.next_head(1, DAY).unwrap().generation, 4);
+    }
+
+    /// The number that it used up doesn't make its list newer.
+    #[test]
+    fn an_old_copy_stays_old_after_a_run_that_fails() {
+        let file = |head: &Head| File::new(FileKind::Base, &head.generation.to_le_bytes());
+        a_failed_run_stays_old(
+            None,
+            |head| FeedPayload { files: vec![file(&head)], head },
+            |feed, streams| feed.renew(None, DAY, streams),
+        );
+        let page = |head: &Head| sha256(&head.generation.to_le_bytes());
+        a_failed_run_stays_old(
+            Some(1),
+            |head| ShardsPayload { shards: 1, bytes: 1, pages: vec![page(&head)], tags: None, head },
+            |feed, streams| feed.renew(DAY, streams),
+        );
     }
 }

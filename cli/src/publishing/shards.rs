@@ -92,7 +92,7 @@ impl ShardedFeed {
         if self.state.is_recovered {
             return Ok(Renewal::Lost);
         }
-        if self.has_newer_live() && self.live().is_some_and(|live| live.pages != last.pages) {
+        if self.has_newer_live()? && self.live().is_some_and(|live| live.pages != last.pages) {
             return Ok(Renewal::Unknown);
         }
         if self.is_in_place(expires_in)? {

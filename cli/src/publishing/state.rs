@@ -17,8 +17,8 @@ use crate::lists::spill;
 use crate::streams::Streams;
 use bloom_wasm::hash;
 
-/// Version 2 had neither shards nor settings.
-const VERSION: u32 = 3;
+/// Version 3 took the last number signed for that of its list.
+const VERSION: u32 = 4;
 
 /// The message if there is no state.
 pub const NO_STATE: &str = "there is no state of a feed here; is the path right? To begin a feed, or to go on with one \
@@ -36,8 +36,9 @@ pub struct State {
     #[serde(deserialize_with = "Option::deserialize")]
     pub shards: Option<u32>,
     pub settings: Settings,
-    /// The generation that was published last; 0 for none.
-    pub generation: u64,
+    /// The highest generation that was ever signed, even if its manifest was never put in place; 0 for none. The list
+    /// that this state holds may be older: [`Self::age`].
+    pub signed: u64,
     /// The members after it. The field must be present, if only as null: if it is missing, that doesn't mean a first
     /// run.
     #[serde(deserialize_with = "Option::deserialize")]
@@ -161,7 +162,7 @@ impl State {
             identity,
             shards,
             settings: Settings::default(),
-            generation: 0,
+            signed: 0,
             members: None,
             lists: Lists::default(),
             tagged: false,
@@ -183,6 +184,11 @@ impl State {
     /// What it says.
     pub fn payload<P: ManifestPayload>(&self) -> Result<Option<P>> {
         self.last()?.map(|manifest| manifest.payload()).transpose().context("the manifest in the state")
+    }
+
+    /// The generation of the list that this state holds; 0 for none.
+    pub fn age<P: ManifestPayload>(&self) -> Result<u64> {
+        Ok(self.payload::<P>()?.map_or(0, |last| last.head().generation))
     }
 
     /// Whether all files that it names are in the two folders, since they are going to be deleted.

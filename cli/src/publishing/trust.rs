@@ -116,7 +116,7 @@ impl Trust {
             Ok(Some(known)) => known,
             Ok(None) => return Ok(Live::None),
             // Somebody who can put a file there must not be able to stop a feed that has a state to go on from.
-            Err(why) if !self.everybody && state.is_some_and(|state| state.generation > 0) => {
+            Err(why) if !self.everybody && state.is_some_and(|state| state.signed > 0) => {
                 return Ok(Live::Untrusted(why));
             }
             Err(why) => return Err(why),
@@ -129,10 +129,10 @@ impl Trust {
         next(*generation)?;
         if let Some(state) = state {
             ensure!(
-                *generation <= state.generation.saturating_add(MAX_AHEAD),
+                *generation <= state.signed.saturating_add(MAX_AHEAD),
                 "generation {generation} is much too high after generation {} of the state; if the state is that old, \
                  publish with a new one",
-                state.generation
+                state.signed
             );
         }
         Ok(Live::Believed(String::from_utf8(bytes)?, payload))

@@ -36,7 +36,7 @@ pub fn publish(mut run: Run, mut feed: ShardedFeed, streams: &mut Streams) -> Re
                 streams.warn(&format!("what this run wrote may not have been deleted: {}", in_words(&why)));
             }
             let renewal = writer.feed.renew(run.settings.expires_in, streams);
-            return Err(stayed(why, renewal, writer.feed.state.generation));
+            return Err(stayed(why, renewal, writer.feed.generation()));
         }
     };
     if is_first {
@@ -69,7 +69,7 @@ impl Run {
         if let Err(why) = parts::clear(feed) {
             streams.warn(&format!(
                 "generation {} is in place; the next run deletes the parts that it was made of: {}",
-                feed.state.generation,
+                feed.generation(),
                 in_words(&why)
             ));
         }

@@ -20,7 +20,7 @@ pub fn publish(mut run: Run, mut feed: Feed, streams: &mut Streams) -> Result<An
         Ok(put) => put,
         Err(Refused { why, allowed }) => {
             let renewal = feed.renew(allowed, expires_in, streams);
-            return Err(stayed(why, renewal, feed.state.generation));
+            return Err(stayed(why, renewal, feed.generation()));
         }
     };
     if published {
@@ -106,7 +106,7 @@ impl Run {
 
     fn read(&mut self, feed: &Feed, streams: &mut Streams) -> Result<Read> {
         let (profile, hashing) = (feed.state.identity.profile()?, feed.hashing()?);
-        let tags = feed.tags(streams);
+        let tags = feed.tags(streams)?;
         let before: Vec<_> = tags.iter().map(String::as_str).collect();
         self.without.check(&before, &feed.state.lists.tags().collect::<Vec<_>>(), &self.tags)?;
         let omitted = self.settings.omitted();
