@@ -18,24 +18,25 @@ export interface Canonical {
 
 /** The canonical form of the bytes that were taken. Undefined if no key can be made of it. */
 export function canonical(bytes: string): Canonical | undefined {
-  const [taken] = cut(bytes, /#/);
+  // Split before any escape is replaced: a path may contain an escaped question mark.
+  const [taken, query] = cut(cut(bytes, /#/)[0], /\?/);
   // A user is dropped while a slash in it is still escaped: a browser doesn't take such a user for the host.
   const its = split(taken);
   // Without a host there is no user either.
   const whole = its === undefined ? "" : its[1];
-  const [user, after] = cut(whole, /[/?]/);
+  const [user, after] = cut(whole, /\//);
   const parts = split(unescaped(taken.slice(0, taken.length - whole.length) + withoutUser(user) + after));
   if (!parts) return undefined;
   const [authority, rest] = cut(parts[1], /[/?]/);
-  const [path, query] = cut(rest, /\?/);
+  const slashed = singleSlashes(rest.replaceAll("\\", "/"));
+  const path = slashed.includes("/.") ? `/${withoutDots(slashed).join("/")}` : slashed;
   let host = lower(withoutPort(withoutUser(authority)).split(".").filter(Boolean).join("."));
   if (!host) return undefined;
   const number = address(host);
   host = number ?? escaped(host);
   const start = parts[0].length + 3;
-  // A parser would read a backslash in the path as a slash.
-  const beforeQuery = `${parts[0]}://${host}${escaped(resolved(path)).replaceAll("\\", "%5C")}`;
-  const text = beforeQuery + escaped(query);
+  const beforeQuery = `${parts[0]}://${host}${escapedPath(path)}`;
+  const text = beforeQuery + escaped(unescaped(query));
   return {
     text,
     host: start,
@@ -60,10 +61,12 @@ export function withoutDots(path: string): string[] {
   return segments;
 }
 
-/** The path of a text without escapes: without dot segments, and then without runs of slashes. */
-function resolved(path: string): string {
-  if (!/\/[/.]/.test(path)) return path || "/";
-  const segments = withoutDots(path);
-  const names = segments.filter(Boolean);
-  return `/${names.join("/")}${names.length && !segments[segments.length - 1] ? "/" : ""}`;
+/** A path with one slash for each run of slashes, and one in front, as most hosts read it. */
+export function singleSlashes(path: string): string {
+  return path.replace(/^(?!\/)|\/+/g, "/");
+}
+
+/** A path in canonical form, from one without escapes. */
+export function escapedPath(path: string): string {
+  return escaped(path).replaceAll("?", "%3F");
 }

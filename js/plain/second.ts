@@ -1,6 +1,6 @@
 /** The other way in which a browser may read a URL. FORMAT.md section 10, "The second reading". */
 
-import { type Canonical, canonical, withoutDots } from "./canonical.js";
+import { type Canonical, canonical, escapedPath, singleSlashes, withoutDots } from "./canonical.js";
 import { isJoiner, isNewer, modern } from "./characters.js";
 import { decode, encode } from "./punycode.js";
 import {
@@ -45,17 +45,32 @@ function parsedPath({ path }: Taken): string[] {
   return withoutDots(path.replace(/\\/g, "/"));
 }
 
+/** How many parts of a path come before the first whose escapes stand for a part `..`; negative if there is none. */
+function beforeHiddenDots(parts: string[]): number {
+  return parts.findIndex((part) => unescaped(part).split(/[/\\]/).includes(".."));
+}
+
 /**
- * The folder that a host which takes escapes literally finds a page in, if its canonical form may be elsewhere: the path
- * of a text, as far as no escape in it stands for `..`. FORMAT.md section 10, "The folder of an escaped path".
+ * Where a host finds a page if it takes escapes literally, or replaces each of them once, and the canonical form may be
+ * elsewhere: a folder above the page, or a path and a query. FORMAT.md section 10, "The folders of an escaped path".
  */
-export function escapedFolder(text: string): string | undefined {
+export function escapedFolders(text: string): string[] {
   const taken = text.includes("%") ? take(toBytes(text)) : undefined;
-  if (!taken?.path.includes("%")) return undefined;
-  const parts = parsedPath(taken);
-  const end = parts.findIndex((part) => unescaped(part).split("/").includes(".."));
+  if (!taken?.path.includes("%")) return [];
+  const literal = parsedPath(taken);
+  const once = `/${literal.join("/")}`.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
+  const end = beforeHiddenDots(literal);
+  if (end < 0) return [];
+  const resolved = withoutDots(escapedPath(singleSlashes(once)));
+  const folder = (parts: string[], end: number) =>
+    `/${parts
+      .slice(0, end)
+      .map((part) => `${part}/`)
+      .join("")}`;
+  const next = beforeHiddenDots(resolved);
+  const paths = [folder(literal, end), next < 0 ? `/${resolved.join("/")}${taken.query}` : folder(resolved, next)];
   // The root is asked for in any case.
-  return end > 0 ? `/${parts.slice(0, end).join("/")}/` : undefined;
+  return paths.filter((path) => path !== "/");
 }
 
 /** Bytes as text. A byte that isn't part of UTF-8 becomes a lone surrogate, U+DC00 and its value. */

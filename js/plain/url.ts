@@ -4,7 +4,7 @@ import { type Key, plainBytes, urlText } from "../boundary/input.js";
 import { type Canonical, canonical } from "./canonical.js";
 import { allKeys, take, takePlain } from "./expressions.js";
 import { requireShort, wellFormed } from "./scratch.js";
-import { bothReadings, escapedFolder, hasLongHost } from "./second.js";
+import { bothReadings, escapedFolders, hasLongHost } from "./second.js";
 import { hasPort, parse, schemeLength, special, toBytes } from "./text.js";
 
 /**
@@ -47,17 +47,20 @@ function first(text: string): [Canonical | undefined, boolean] {
 
 /**
  * What a URL that isn't plain is looked up by: its canonical form if it has one, then a second reading if it differs, and
- * for each of both the folder of an escaped path.
+ * for each of both the folders of an escaped path.
  */
 export function readings(input: string): [Canonical | undefined, ...Canonical[]] {
   requireShort(input);
   const text = clean(input);
   const [one, other] = bothReadings(text, ...first(text));
   const others = other && other.text !== one?.text ? [other] : [];
-  const folder = escapedFolder(text);
-  if (folder === undefined) return [one, ...others];
-  const folders = [one, ...others].map((its) => its && canonical(its.text.slice(0, its.path) + folder));
-  return [one, ...others, ...folders.filter((its) => its !== undefined)];
+  const inFolders = escapedFolders(text).flatMap((folder) =>
+    [one, ...others].flatMap((its) => {
+      const found = its && canonical(its.text.slice(0, its.path) + folder);
+      return found && found.text !== its.text ? [found] : [];
+    }),
+  );
+  return [one, ...others, ...inFolders];
 }
 
 /** The keys of a URL, each once: those of its canonical form, then those that only the others have. */
@@ -84,7 +87,7 @@ export function canonicalizeUrl(url: string | URL): string | null {
 /**
  * The keys that a URL is looked up by, the exact one first. They are the host and up to four of its suffixes, each with
  * the path and its query, the path, and up to four of its directories: at most 30 keys. If browsers may disagree about
- * the host, up to 30 keys of a second reading follow, and if escapes in the path may lead out of a folder, those of that
+ * the host, up to 30 keys of a second reading follow, and if escapes in the path may lead out of a folder, those of the
  * folder. Empty if there is no host to check.
  */
 export function urlExpressions(url: string | URL): string[] {

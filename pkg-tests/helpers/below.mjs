@@ -49,7 +49,11 @@ const PARTS = [
 const QUERIES = ["?q=1", "?a/b?c", "?/", "??", "?a=%20b&c", "?../..", "?x@y:z"];
 
 /** What is in a folder where the host takes escapes literally, as a browser does. */
-const LITERAL = ["x%2F..%2F..%2Fy", "..%2f..%2f", "%252e%252e/y", "a/x%2f.%252e%2F../b"];
+const LITERAL = ["x%2F..%2F..%2Fy", "..%2f..%2f", "a/x%2f.%252e%2F../b", "y%5C..%5c..%2Fx"];
+/** The same where the host replaces each escape once. */
+const TWICE = ["%252e%252e/y", "x/%252e%252e%252f/", "%252e%252e%255c/y"];
+/** Detours that such a host doesn't take: it replaces escapes, then runs of slashes, and then dots. */
+const DETOURS = ["x%2F..%2F", "%3Fq/..%2F", "%23/..%2f", "x//..%2F", "%2F/x/.%2E%2f", "x%2f%2F..%2F"];
 
 /** Subdomains, and others that only some parsers accept, or that they read in two ways. */
 const SUBDOMAINS = [
@@ -150,7 +154,9 @@ export function below({ host, path, query }, next) {
   const one = choice(next);
   const isPlain = next() < 0.7;
   const isFolder = !query && path.endsWith("/") && path.split("/").length <= 5;
-  const more = isFolder ? one(["", "x", "x/", "a.b/c", "x/y/z/w/v/u", "a/b/c/d/e/", one(PARTS), one(LITERAL)]) : "";
+  const more = isFolder
+    ? one(["", "x", "x/", "a.b/c", "x/y/z/w/v/u", "a/b/c/d/e/", one(PARTS), one(LITERAL), one(TWICE)])
+    : "";
   const its = path + more;
   const asked = query || one(["", "", "?", "?q=1", "?a/b?c"]);
   const fragment = one(["", "", "#", "#x/../y?z"]);
@@ -165,6 +171,8 @@ export function below({ host, path, query }, next) {
     ["", one(["", "//"])],
   ]);
   const user = scheme ? one(["", "", "u:p@", "good.example@", "good.example%2f@", "@", ":@", "a@b@"]) : "";
+  const detour = scheme && !LITERAL.includes(more) && next() < 0.2 ? one(DETOURS) : "";
+  const spelled = detour ? `/${detour}${its.slice(1)}` : oddPath(its, next);
   // Without a scheme, `host:/` and `host:80\\` would have one.
   const port = one(["", "", ":80", ":8080", scheme && ":", ":080"]);
   const end = !isAddress(host) ? one(["", "", ".", "%2e", "\u3002"]) : "";
@@ -175,7 +183,7 @@ export function below({ host, path, query }, next) {
     odd(sub + host, next) +
     end +
     port +
-    (scheme ? oddPath(its, next) : its) +
+    (scheme ? spelled : its) +
     asked +
     fragment +
     one(["", " "])

@@ -10,31 +10,32 @@ mod text;
 mod unicode;
 
 use std::borrow::Cow;
+use std::iter;
 
 pub use self::canonical::{Canonical, Expressions, any_root, canonicalize, plain, plain_root, site};
 pub use self::text::{clean, has_port, is_special, missing_scheme};
 
 pub(super) use self::address::is_address;
 use self::parts::plain_parts;
-use self::second::{both_readings, escaped_folder, has_long_host};
+use self::second::{both_readings, escaped_folders, has_long_host};
 use self::text::{joined, scheme, utf8};
 use super::platform::Platform;
 use crate::error::Result;
 use crate::vectors::{append, copied, push};
 
 /// What a URL is looked up by: its canonical form, a second reading if some browser may read it differently, and for
-/// each of both the folder of an escaped path.
+/// each of both the folders of an escaped path.
 ///
 /// An entry of a list has only the canonical form. FORMAT.md section 10.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Readings<'a> {
     canonical: Option<Canonical<'a>>,
-    others: [Option<Canonical<'a>>; 3],
+    others: Vec<Canonical<'a>>,
 }
 
 impl<'a> From<Canonical<'a>> for Readings<'a> {
     fn from(canonical: Canonical<'a>) -> Self {
-        Readings { canonical: Some(canonical), others: [None, None, None] }
+        Readings { canonical: Some(canonical), others: Vec::new() }
     }
 }
 
@@ -46,7 +47,7 @@ impl<'a> Readings<'a> {
 
     /// The canonical form, if there is one, and then the others.
     pub fn iter(&self) -> impl Iterator<Item = &Canonical<'a>> {
-        self.canonical.iter().chain(self.others.iter().flatten())
+        self.canonical.iter().chain(&self.others)
     }
 
     /// The keys of the canonical form, then those that only the others have, each once.
@@ -90,19 +91,25 @@ fn other_readings(platform: &impl Platform, input: &[u8]) -> Result<Readings<'st
     let input = cleaned(input)?;
     let (canonical, refused) = parse_cleaned(platform, &input)?;
     let (canonical, second) = both_readings(platform, &input, canonical, refused)?;
-    let folders = match escaped_folder(&input)? {
-        Some(folder) => [in_folder(canonical.as_ref(), &folder)?, in_folder(second.as_ref(), &folder)?],
-        None => [None, None],
-    };
-    let [of_first, of_second] = folders;
     let second = second.filter(|second| canonical.as_ref() != Some(second));
-    Ok(Readings { canonical, others: [second, of_first, of_second] })
+    let mut in_folders = Vec::new();
+    // The root is asked for in any case.
+    for folder in escaped_folders(&input)?.iter().flatten().filter(|folder| folder.len() > 1) {
+        for form in canonical.iter().chain(&second) {
+            let found = in_folder(form, folder)?;
+            push(&mut in_folders, found.filter(|found| found != form))?;
+        }
+    }
+    let mut others = Vec::new();
+    for form in iter::once(second).chain(in_folders).flatten() {
+        push(&mut others, form)?;
+    }
+    Ok(Readings { canonical, others })
 }
 
 /// The canonical form of a folder of the same host.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
-fn in_folder(form: Option<&Canonical>, folder: &[u8]) -> Result<Option<Canonical<'static>>> {
-    let Some(form) = form else { return Ok(None) };
+fn in_folder(form: &Canonical, folder: &[u8]) -> Result<Option<Canonical<'static>>> {
     let mut text = copied(form.origin())?;
     append(&mut text, folder)?;
     canonicalize(text)

@@ -131,9 +131,19 @@ def without_dots(path):
     return b"/" + b"/".join(parts)
 
 
+def single_slashes(path):
+    path = re.sub(rb"/+", b"/", path)
+    return path if path.startswith(b"/") else b"/" + path
+
+
+def escaped(part):
+    return re.sub(rb"[\0-\x20\x7f-\xff#%]", lambda byte: b"%%%02X" % byte[0][0], part)
+
+
 def canonical(text):
     """The canonical form of the bytes that were taken: host, path and query; None if there is none."""
-    text = unescaped(without_user(text.partition(b"#")[0]))  # steps 1 to 3
+    text, mark, query = text.partition(b"#")[0].partition(b"?")  # step 1
+    text, query = unescaped(without_user(text)), unescaped(query)  # steps 2 and 3
     scheme = scheme_of(text) or b"http"  # step 4
     if scheme not in SPECIAL or not authority_at(text):
         return None
@@ -143,11 +153,9 @@ def canonical(text):
     host = ipv4(host) or ipv6(host) or host
     if not host:
         return None
-    path, mark, query = text[end:].partition(b"?")  # step 6
-    path = re.sub(rb"/+", b"/", without_dots(path))
-    escaped = lambda part: re.sub(rb"[\0-\x20\x7f-\xff#%]", lambda byte: b"%%%02X" % byte[0][0], part)
+    path = without_dots(single_slashes(text[end:].replace(b"\\", b"/")))  # step 6
     host, path, query = (escaped(part) for part in (host, path, mark + query))  # step 7
-    return host, path.replace(b"\\", b"%5C"), query
+    return host, path.replace(b"?", b"%3F"), query
 
 
 def is_address(host):
@@ -290,24 +298,27 @@ def forms_of(line):
     return (first, other) if normal else (other, None if refused else first)
 
 
-def folder_of(line):
-    """The folder of an escaped path; None if there is none."""
+def folders_of(line):
+    """What is looked up instead of path and query if escapes may lead out of a folder."""
     taken = taken_apart(re.sub(rb"[\t\r\n]", b"", line).strip(bytes(range(33))))
-    path = re.match(rb"[^?#]*", taken[3])[0] if taken else b""
-    before = b""
-    for part in path.split(b"/"):
-        if b".." in unescaped(part).split(b"/"):
-            return before
-        before += part + b"/"
-    return None
+    literal, query = re.fullmatch(rb"(?s)([^?#]*)(.*)", taken[3] if taken else b"").groups()
+    once = re.sub(rb"%([0-9A-Fa-f]{2})", lambda escape: bytes([int(escape[1], 16)]), literal)
+    once = without_dots(escaped(single_slashes(once)).replace(b"?", b"%3F"))
+    hidden = [
+        next((i for i, part in enumerate(path) if b".." in re.split(rb"[/\\]", unescaped(part))), None)
+        for path in (literal.split(b"/"), once.split(b"/"))
+    ]
+    if hidden[0] is None:
+        return []
+    folder = lambda path, end: b"".join(part + b"/" for part in path.split(b"/")[:end])
+    return [folder(literal, hidden[0]), once + query if hidden[1] is None else folder(once, hidden[1])]
 
 
 def keys_of(line):
     """All keys of a URL."""
     forms = [form for form in forms_of(line) if form]
-    if (folder := folder_of(line)) is not None:
-        forms += [canonical(b"http://" + host + folder) for host, _, _ in forms]
-    return set().union(*map(keys, forms))
+    in_folders = [canonical(b"http://" + form[0] + folder) for form in forms for folder in folders_of(line)]
+    return set().union(*map(keys, forms + in_folders))
 
 
 def main():

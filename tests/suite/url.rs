@@ -141,8 +141,11 @@ fn goes_where_a_browser_goes() {
         ("ｅｖｉｌ．com", "http://evil.com/"),
         ("http://a.b/%252e%252e%252fc?%252e", "http://a.b/c?."),
         ("http://a.b/c//../d", "http://a.b/c/d"),
-        ("http://a.b/c%5cd\\e?f%5c\\", "http://a.b/c%5Cd/e?f\\\\"),
-        ("http://a.b/c/%252f%252e%252e/d", "http://a.b/c/d"),
+        ("http://a.b/c%5cd\\e?f%5c\\", "http://a.b/c/d/e?f\\\\"),
+        ("http://a.b/c/%252f%252e%252e/d", "http://a.b/d"),
+        ("http://evil.com/%3Fq/..%2Fa/y", "http://evil.com/a/y"),
+        ("http://evil.com/x%3Fy/%253F?%3F", "http://evil.com/x%3Fy/%3F??"),
+        ("http://evil.com/x//..%2Fy", "http://evil.com/y"),
         // URLs that no browser opens, but that some other client may.
         ("http://%20leadingspace.com/", "http://%20leadingspace.com/"),
         ("http%3A%2F%2Fwackyurl.com:80/", "http://wackyurl.com/"),

@@ -36,13 +36,15 @@ impl Canonical<'_> {
     }
 
     /// Whether such a host can exist. It can't if the line isn't meant to be opened, such as `evil[.]com`,
-    /// `http://http://evil.com` or `1.2.3.4-1.2.3.9`, or if the parser refused its international host.
+    /// `http://http://evil.com` or `1.2.3.4-1.2.3.9`, if it is a row of a table, such as `https://evil.com,phishing`, or
+    /// if the parser refused its international host.
     pub fn has_possible_host(&self) -> bool {
         let host = self.host();
         let last = host.rsplit(|&byte| byte == b'.').next().unwrap_or_default();
         let number = last.iter().all(u8::is_ascii_digit) || value(last).is_some();
         let has = |text: &[u8]| host.windows(text.len()).any(|part| part == text);
-        let broken = [&b"["[..], b"]", b"(.)", b"{.}", b"(dot)", b"{dot}"].into_iter().any(has);
+        let broken = host.iter().any(|byte| b"[](),;|^\"<>".contains(byte))
+            || [&b"{.}"[..], b"{dot}"].into_iter().any(has);
         let refused = host.windows(2).any(|pair| pair[0] == b'%' && pair[1] >= b'8');
         self.parts.address || !number && !broken && !refused && !matches!(host, b"http" | b"https")
     }
@@ -170,11 +172,12 @@ pub fn any_root(href: &[u8], slots: Slots, mut test: impl FnMut(u32, &[u8]) -> b
 
 pub(super) fn canonical<'a>(href: &[u8]) -> Result<Option<Canonical<'a>>, Full> {
     let (text, _) = split_at(href, b"#");
+    // Split before any escape is replaced: a path may contain an escaped question mark.
+    let (text, query) = split_at(text, b"?");
     let text = unescape(text)?;
     let Some((scheme, rest)) = split(&text) else { return Ok(None) };
 
-    let (authority, rest) = split_at(rest, b"/?");
-    let (path, query) = split_at(rest, b"?");
+    let (authority, path) = split_at(rest, b"/?");
     let (host, address) = canonical_host(authority)?;
     if host.is_empty() {
         return Ok(None);
@@ -186,9 +189,12 @@ pub(super) fn canonical<'a>(href: &[u8]) -> Result<Option<Canonical<'a>>, Full> 
     let start = text.len();
     escape(&mut text, &host)?;
     let end = text.len();
-    escape_path(&mut text, &resolve(path)?)?;
+    let slashes = path.iter().map(|&byte| if byte == b'\\' { b'/' } else { byte });
+    escape_path(&mut text, &without_dots(&single_slashes(slashes)?)?)?;
     let query_start = text.len();
-    escape(&mut text, query)?;
+    let mut plain = with_room(query.len())?;
+    append_unescaped(&mut plain, query)?;
+    escape(&mut text, &plain)?;
     let parts = Parts::of(&text, start, end, query_start, address);
     Ok(Some(Canonical { text: text.into(), parts }))
 }
@@ -226,16 +232,13 @@ fn dots(mut segment: &[u8]) -> usize {
     if segment.is_empty() { count } else { 0 }
 }
 
-/// The path of a text without escapes: without dot segments, and then without runs of slashes.
-pub(super) fn resolve(path: &[u8]) -> Result<Vec<u8>, Full> {
-    let out = without_dots(path)?;
-    let mut single = with_room(out.len())?;
-    let mut last = 0;
-    for &byte in &out {
-        if byte != b'/' || last != b'/' {
+/// A path with one slash for each run of slashes, as most hosts read it.
+pub(super) fn single_slashes(path: impl Iterator<Item = u8>) -> Result<Vec<u8>, Full> {
+    let mut single = Vec::new();
+    for byte in path {
+        if byte != b'/' || single.last() != Some(&b'/') {
             put_byte(&mut single, byte)?;
         }
-        last = byte;
     }
     Ok(single)
 }

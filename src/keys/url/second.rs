@@ -1,15 +1,15 @@
 //! How else a browser may read a URL. FORMAT.md section 10, "The second reading".
 
 use super::super::platform::Platform;
-use super::canonical::{Canonical, canonicalize, without_dots};
+use super::canonical::{Canonical, canonicalize, single_slashes, without_dots};
 use super::punycode;
 use super::text::{
-    Full, SPECIAL, append_unescaped, has_port, joined, part, scheme, special, split_at, too_large, utf8,
-    without_port, without_user,
+    Full, SPECIAL, append_unescaped, escape_path, has_port, joined, part, put, scheme, special, split_at,
+    too_large, unescaped_once, utf8, with_room, without_port, without_user,
 };
 use super::unicode::{append_mapped, is_newer};
 use crate::error::Result;
-use crate::vectors::{append, copied, push, within};
+use crate::vectors::{append, copied, push};
 
 /// How a browser splits [cleaned](clean) bytes, unless their scheme has no host.
 struct Taken<'a> {
@@ -63,20 +63,36 @@ impl<'a> Taken<'a> {
     }
 }
 
-/// The folder that a host which takes escapes literally finds a page in, if its canonical form may be elsewhere: the path
-/// of [cleaned](clean) bytes, without dot segments, as far as no escape stands for one. FORMAT.md section 10, "The folder
+/// Where a host finds a page if it takes the escapes of [cleaned](clean) bytes literally, or replaces each of them once, and
+/// the canonical form may be elsewhere: a folder above the page, or a path and a query. FORMAT.md section 10, "The folders
 /// of an escaped path".
 #[cfg_attr(target_arch = "wasm32", inline(never))]
-pub(super) fn escaped_folder(input: &[u8]) -> Result<Option<Vec<u8>>> {
+pub(super) fn escaped_folders(input: &[u8]) -> Result<Option<[Vec<u8>; 2]>> {
     let Some(taken) = Taken::of(input).filter(|taken| taken.path.contains(&b'%')) else { return Ok(None) };
-    let path = taken.parsed_path()?;
+    let mut literal = taken.parsed_path()?;
+    let folders = || -> Result<Option<[Vec<u8>; 2]>, Full> {
+        let Some(end) = before_hidden_dots(&literal)? else { return Ok(None) };
+        let mut escaped = with_room(literal.len())?;
+        escape_path(&mut escaped, &single_slashes(unescaped_once(&literal)?.into_iter())?)?;
+        let mut once = without_dots(&escaped)?;
+        match before_hidden_dots(&once)? {
+            Some(end) => once.truncate(end),
+            None => put(&mut once, taken.query)?,
+        }
+        literal.truncate(end);
+        Ok(Some([literal, once]))
+    };
+    folders().map_err(|Full| too_large(input))
+}
+
+/// The length of a path before the first part whose escapes stand for a part `..`.
+fn before_hidden_dots(path: &[u8]) -> Result<Option<usize>, Full> {
     let mut end = 0;
     for part in path.split_inclusive(|&byte| byte == b'/') {
-        let mut plain = Vec::new();
-        append_unescaped(&mut plain, part).map_err(|Full| too_large(input))?;
-        if plain.split(|&byte| byte == b'/').any(|part| part == b"..") {
-            // The root is asked for in any case.
-            return if end > 1 { copied(within(&path, ..end)).map(Some) } else { Ok(None) };
+        let mut plain = with_room(part.len())?;
+        append_unescaped(&mut plain, part)?;
+        if plain.split(|byte| b"/\\".contains(byte)).any(|part| part == b"..") {
+            return Ok(Some(end));
         }
         end += part.len();
     }

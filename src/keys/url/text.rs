@@ -136,7 +136,7 @@ pub(super) fn without_port(host: &[u8]) -> &[u8] {
 /// escaped, because a browser doesn't take such a user for the host.
 pub(super) fn unescape(text: &[u8]) -> Result<Vec<u8>, Full> {
     let rest = split(text).map_or(&[][..], |(_, rest)| rest);
-    let (authority, after) = split_at(rest, b"/?");
+    let (authority, after) = split_at(rest, b"/");
     let before = within(text, ..text.len() - rest.len());
 
     let mut out = with_room(text.len())?;
@@ -161,6 +161,24 @@ pub(super) fn append_unescaped(out: &mut Vec<u8>, text: &[u8]) -> Result<(), Ful
     Ok(())
 }
 
+/// The text with each escape replaced once.
+pub(super) fn unescaped_once(text: &[u8]) -> Result<Vec<u8>, Full> {
+    let mut out = with_room(text.len())?;
+    let mut rest = text;
+    while let [byte, more @ ..] = rest {
+        let (byte, more) = match more {
+            [high, low, after @ ..] if *byte == b'%' => match (digit(*high), digit(*low)) {
+                (Some(high), Some(low)) => (high << 4 | low, after),
+                _ => (*byte, more),
+            },
+            _ => (*byte, more),
+        };
+        put_byte(&mut out, byte)?;
+        rest = more;
+    }
+    Ok(out)
+}
+
 /// Whether a byte isn't escaped.
 pub(super) const fn stays(byte: u8) -> bool {
     matches!(byte, b'!'..=b'~') && !matches!(byte, b'#' | b'%')
@@ -179,11 +197,11 @@ pub(super) fn escape(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Full> {
     Ok(())
 }
 
-/// The same for a path, in which a parser would read a backslash as a slash.
+/// The same for a path, in which a question mark would begin the query.
 pub(super) fn escape_path(out: &mut Vec<u8>, path: &[u8]) -> Result<(), Full> {
-    for (i, part) in path.split(|&byte| byte == b'\\').enumerate() {
+    for (i, part) in path.split(|&byte| byte == b'?').enumerate() {
         if i > 0 {
-            put(out, b"%5C")?;
+            put(out, b"%3F")?;
         }
         escape(out, part)?;
     }

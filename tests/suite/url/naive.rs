@@ -58,11 +58,7 @@ fn resolve(path: &str) -> String {
             kept.push("");
         }
     }
-    let mut path = format!("/{}", kept.join("/"));
-    while path.contains("//") {
-        path = path.replace("//", "/");
-    }
-    path
+    format!("/{}", kept.join("/"))
 }
 
 fn ipv4(host: &str) -> Option<Ipv4Addr> {
@@ -143,23 +139,29 @@ pub fn canonicalize(input: &[u8]) -> Option<String> {
     let text = widen(input).replace(['\t', '\r', '\n'], "");
     let text = text.trim_matches(|c| c <= ' ');
     let text = text.split('#').next().unwrap();
+    let (text, query) = text.split_at(text.find('?').unwrap_or(text.len()));
+    let query = widen(&unescape(&narrow(query)));
     // The user as it stands, before its escapes are undone.
     let start = split(text).map_or(text.len(), |(_, start)| start);
     let (before, rest) = text.split_at(start);
-    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let end = rest.find('/').unwrap_or(rest.len());
     let user = rest[..end].rfind('@').map_or(0, |at| at + 1);
     let text = widen(&unescape(&narrow(&[before, &rest[user..]].concat())));
 
     let (scheme, start) = split(&text)?;
     let rest = &text[start..];
-    let (authority, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    let (path, query) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let path = if path.starts_with('/') { path.to_string() } else { format!("/{path}") };
+    let mut path = path.replace('\\', "/");
+    while path.contains("//") {
+        path = path.replace("//", "/");
+    }
     let host = host(authority);
     if host.is_empty() {
         return None;
     }
-    let [host, path, query] = [&host, &resolve(path), query].map(|part| escape(&narrow(part)));
-    let path = path.replace('\\', "%5C");
+    let [host, path, query] = [&host, &resolve(&path), &query].map(|part| escape(&narrow(part)));
+    let path = path.replace('?', "%3F");
     Some(format!("{scheme}://{host}{path}{query}"))
 }
 

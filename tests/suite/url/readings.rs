@@ -1,5 +1,7 @@
 //! What is looked up if parsers of hosts differ: second readings of a URL, and entries of lists by older parsers.
 
+use proptest::test_runner::TestRunner;
+
 use super::*;
 
 /// All keys that a URL is looked up by.
@@ -90,6 +92,187 @@ fn no_escape_leads_out_of_a_folder() {
     assert_eq!(all("http://a.b/c/d%2F..%2Fe?q"), ["a.b/c/e?q", "a.b/c/e", "a.b/", "a.b/c/"]);
     // An entry of a list has its canonical form alone.
     assert_eq!(form("http://a.b/c/d%2F..%2F..%2Fe").unwrap(), "http://a.b/e");
+}
+
+/// Each escape replaced once.
+fn decoded(text: &str) -> Vec<u8> {
+    let bytes = text.as_bytes();
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let hex = bytes.get(at + 1..at + 3).filter(|hex| hex.iter().all(u8::is_ascii_hexdigit));
+        let escape = hex.filter(|_| bytes[at] == b'%').map(|hex| str::from_utf8(hex).unwrap());
+        out.push(escape.map_or(bytes[at], |hex| u8::from_str_radix(hex, 16).unwrap()));
+        at += if escape.is_some() { 3 } else { 1 };
+    }
+    out
+}
+
+/// How a host finds a file.
+#[derive(Clone, Copy, Debug)]
+enum Reads {
+    /// The names of files have escapes, as in stores of files.
+    Literally,
+    /// Escapes first, then slashes and dots. `true`: a backslash is a slash, as on Windows, where IIS refuses what has
+    /// escapes after that.
+    Decoded(bool),
+}
+
+/// The names of the folders and the file that a URL leads to, and its query. The last name of a folder is empty.
+type Opened = (Vec<Vec<u8>>, Option<Vec<u8>>);
+
+fn opened(url: &str, reads: Reads) -> Option<Opened> {
+    let sent = String::from_utf8(Native.parse_url(url).unwrap().unwrap()).unwrap();
+    let sent = sent.split('#').next().unwrap().strip_prefix("https://store.example/").unwrap();
+    let (path, query) = sent.split_once('?').map_or((sent, None), |(path, query)| (path, Some(query)));
+    let query = query.filter(|query| !query.is_empty()).map(decoded);
+    let Reads::Decoded(backslashes) = reads else {
+        return Some((path.split('/').map(decoded).collect(), query));
+    };
+    let path = decoded(path);
+    if backslashes && naive::unescape(&path) != path {
+        return None;
+    }
+    let parts: Vec<_> = path.split(|&byte| byte == b'/' || backslashes && byte == b'\\').collect();
+    let mut names: Vec<Vec<u8>> = Vec::new();
+    for &part in &parts {
+        match part {
+            b"" | b"." => {}
+            b".." => drop(names.pop()),
+            _ => names.push(part.to_vec()),
+        }
+    }
+    if matches!(parts.last(), Some(&(b"" | b"." | b".."))) {
+        names.push(Vec::new());
+    }
+    Some((names, query))
+}
+
+/// Whether an entry of a list has a URL, by what a host finds.
+fn is_below(entry: &str, url: &str, reads: Reads) -> bool {
+    let (Some((listed, of_entry)), Some((names, query))) = (opened(entry, reads), opened(url, reads)) else {
+        return false;
+    };
+    match listed.split_last() {
+        Some((last, folder)) if last.is_empty() && of_entry.is_none() => {
+            names.len() > folder.len() && names.starts_with(folder)
+        }
+        _ => names == listed && (of_entry.is_none() || of_entry == query),
+    }
+}
+
+/// A character as it may stand in a path, or in a query.
+fn spelled(char: u8, how: u8) -> String {
+    let raw = matches!(char, b'!'..=b'~') && !b"/\\?#%".contains(&char);
+    match how % 4 {
+        0 => format!("%{char:02x}"),
+        1 => format!("%{char:02X}"),
+        _ if raw => char::from(char).to_string(),
+        _ => format!("%{char:02X}"),
+    }
+}
+
+/// Every character of ASCII, escaped and not, at every place of an entry and of a URL below it. The oracle is what a host
+/// finds: one that takes escapes literally, or one that replaces them once.
+#[test]
+fn what_a_host_finds_below_an_entry_is_caught() {
+    let char = || {
+        prop_oneof![
+            any::<u8>().prop_map(|byte| byte & 127),
+            prop::sample::select(b"./?#%\\;2eE5cC3fF".to_vec())
+        ]
+    };
+    let word = || prop::collection::vec((char(), any::<u8>()), 1..4);
+    let noise = || {
+        let parts = vec![
+            "",
+            "",
+            "x%2F..%2F",
+            "x/%2e%2e/",
+            "x%5C..%5c",
+            "%2F",
+            "//",
+            "/./",
+            "..%2f",
+            "x//..%2f",
+            "%3Fq/..%2F",
+            "%23/../",
+            ";a/..%2f",
+            "%3f",
+            "?",
+            "%252e%252e/",
+            "%252e%252e%252fa",
+            "x%2F.%2E%2f",
+            "a%2F..%2F..%2F..%2F",
+        ];
+        prop::collection::vec(prop::sample::select(parts), 0..3).prop_map(|parts| parts.concat())
+    };
+    let entry = (prop::collection::vec(word(), 1..4), any::<bool>(), prop::option::weighted(0.2, word()));
+    let cases = (
+        entry,
+        prop::collection::vec(any::<u8>(), 16),
+        [noise(), noise(), noise()],
+        word(),
+        prop::option::of(word()),
+    );
+    let (found, hidden) = (Cell::new(0), Cell::new(0));
+    let config = ProptestConfig { cases: 30_000, failure_persistence: None, ..ProptestConfig::default() };
+    let checked = TestRunner::new(config).run(
+        &cases,
+        |((names, is_folder, query), hows, [before, between, after], rest, extra)| {
+            let mut hows = hows.into_iter().cycle();
+            let mut again = |word: &[(u8, u8)]| -> String {
+                word.iter().map(|(char, _)| spelled(*char, hows.next().unwrap())).collect()
+            };
+            let once = |word: &[(u8, u8)]| -> String {
+                word.iter().map(|(char, how)| spelled(*char, *how)).collect()
+            };
+            let listed: Vec<_> = names.iter().map(|name| once(name)).collect();
+            let mut entry = format!("https://store.example/{}", listed.join("/"));
+            let mut url = format!(
+                "https://store.example/{before}{}",
+                names.iter().map(|name| again(name)).collect::<Vec<_>>().join("/")
+            );
+            if is_folder {
+                entry += "/";
+                url += &format!("/{between}{}{after}", once(&rest));
+            }
+            match (&query, &extra) {
+                (Some(query), _) if !is_folder => {
+                    entry += &format!("?{}", once(query));
+                    url += &format!("?{}", again(query));
+                }
+                (_, Some(extra)) => url += &format!("?{}", once(extra)),
+                _ => {}
+            }
+            // An entry has one canonical form. If its own escapes lead out of its folder, it isn't where such a host finds it.
+            let own = url::parse(&Native, entry.as_bytes()).unwrap().unwrap();
+            let plain = naive::unescape(entry.split('?').next().unwrap().as_bytes());
+            let leads_out = plain.split(|byte| b"/\\".contains(byte)).any(|part| part == b"..");
+            let deep = own.as_bytes().iter().filter(|&&byte| byte == b'/').count() > 6;
+            let is_root = own.as_bytes() == b"https://store.example/";
+            if leads_out || deep || is_root {
+                return Ok(());
+            }
+            for reads in [Reads::Literally, Reads::Decoded(false), Reads::Decoded(true)] {
+                if is_below(&entry, &url, reads) {
+                    found.set(found.get() + 1);
+                    let readings = url::readings(&Native, url.as_bytes()).unwrap();
+                    let key = own.expressions().next().unwrap();
+                    prop_assert!(readings.keys().any(|asked| asked == key), "{entry} has {url}, {reads:?}");
+                    hidden.set(
+                        hidden.get()
+                            + usize::from(
+                                !readings.canonical().unwrap().expressions().any(|asked| asked == key),
+                            ),
+                    );
+                }
+            }
+            Ok(())
+        },
+    );
+    checked.unwrap();
+    assert!(found.get() > 15_000 && hidden.get() > 500, "{} {}", found.get(), hidden.get());
 }
 
 /// A parser that refuses all but ASCII, so that only FORMAT.md's own table reads the rest.
