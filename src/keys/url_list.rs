@@ -1,4 +1,5 @@
-//! Finds the URLs and hosts in a line of a list: plain ones, adblock rules, and entries of hosts files.
+//! Finds the URLs and hosts in a line of a list: plain ones, adblock rules, entries of hosts files, and rows of the tables
+//! of URLhaus and PhishTank. What can't be read with certainty is skipped: a key that matches nothing would be worse.
 
 use super::skip::Skip;
 use super::url::is_address;
@@ -60,9 +61,9 @@ const OPTIONS: [&[u8]; 28] = [
 ];
 
 /// The URLs and hosts in a line: none in a comment (`#`, and adblock's `!`), all hosts of an entry of a hosts file
-/// (`0.0.0.0 evil.com # comment`), the host of `||evil.com^`, otherwise the line itself. `*.evil.com` is `evil.com`,
-/// which stands for all hosts below it. If something can't be a key, such as an adblock rule with `$options`, the
-/// reason is returned instead.
+/// (`0.0.0.0 evil.com # comment`), the host of `||evil.com^`, the URL in a row of URLhaus's or PhishTank's CSV, otherwise
+/// the line itself, without a comment or a date at its end. `*.evil.com` is `evil.com`, which stands for all hosts below
+/// it. If something can't be a key, such as an adblock rule with `$options`, the reason is returned instead.
 ///
 /// ```
 /// use bloom_wasm::keys::{Skip, url_list};
@@ -72,12 +73,15 @@ const OPTIONS: [&[u8]; 28] = [
 /// ```
 pub fn entries(line: &[u8]) -> impl Iterator<Item = Result<&[u8], Skip>> {
     let line = line.trim_ascii();
+    // Lines that end in CR alone: the first of them may be a comment, but the rest isn't.
+    let glued = line.contains(&b'\r');
     let comment = matches!(line, [] | [b'#' | b'!', ..]) || line.starts_with(b"[Adblock");
-    let hosts = hosts(line);
+    let hosts = hosts(line).filter(|_| !glued);
     let other = match hosts {
+        _ if glued => Some(Err(Skip::NotCheckable)),
         // Only an address before a comment: this isn't from a hosts file, or all its names were removed.
         Some(hosts) => hosts.trim_ascii().is_empty().then_some(Err(Skip::NotCheckable)),
-        None => (!comment).then(|| entry(line)),
+        None => (!comment).then(|| entry(url_of_row(line).unwrap_or(line))),
     };
     hosts.unwrap_or_default().split(u8::is_ascii_whitespace).filter_map(host).chain(other)
 }
@@ -98,56 +102,140 @@ fn host(name: &[u8]) -> Option<Result<&[u8], Skip>> {
     })
 }
 
+/// The URL in a row of a table, which is known by the link back that each row has. None if a quote in it is doubled.
+///
+/// URLhaus, CSV: `"id","dateadded","url","url_status","last_online","threat","tags","urlhaus_link","reporter"`.
+/// PhishTank, CSV: `phish_id,url,phish_detail_url,submission_time,verified,verification_time,online,target`.
+fn url_of_row(row: &[u8]) -> Option<&[u8]> {
+    let is_id = |id: &[u8]| (1..=20).contains(&id.len()) && id.iter().all(u8::is_ascii_digit);
+    let url = if let Some(row) = row.strip_prefix(b"\"") {
+        let (id, rest) = split_once(row, b"\",\"").filter(|(id, _)| is_id(id))?;
+        let (_, rest) = split_once(rest, b"\",\"")?;
+        let (url, rest) = split_once(rest, b"\",\"")?;
+        split_once(rest, &[b"\",\"https://urlhaus.abuse.ch/url/", id, b"/\","].concat())?;
+        url
+    } else {
+        let (id, rest) = split_once(row, b",").filter(|(id, _)| is_id(id))?;
+        let link = [b"://www.phishtank.com/phish_detail.php?phish_id=", id, b","].concat();
+        let (before, _) = split_once(rest, &link)?;
+        let url = before.strip_suffix(b",https").or(before.strip_suffix(b",http"))?;
+        url.strip_prefix(b"\"").and_then(|url| url.strip_suffix(b"\"")).unwrap_or(url)
+    };
+    (!url.contains(&b'"')).then_some(url)
+}
+
+/// The texts before and after the first occurrence of a separator.
+fn split_once<'a>(text: &'a [u8], separator: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
+    let at = text.windows(separator.len()).position(|bytes| bytes == separator)?;
+    Some((text.get(..at)?, text.get(at + separator.len()..)?))
+}
+
+/// What a line has after its entry.
+enum After {
+    /// A comment or a date.
+    Column,
+    /// Something that begins as one does, and may be part of a path as well.
+    Unclear,
+    Nothing,
+}
+
+/// What a text after a blank is.
+fn after_blank(text: &[u8]) -> After {
+    let ends = |rest: &[u8]| rest.first().is_none_or(u8::is_ascii_whitespace);
+    match text {
+        [b'#', rest @ ..] => {
+            // `##` and `#@#` are marks of cosmetic rules.
+            let is_comment = ends(rest) || rest[0].is_ascii_alphanumeric();
+            return if is_comment { After::Column } else { After::Unclear };
+        }
+        [b'/', b'/', rest @ ..] | [b';' | b'!', rest @ ..] if ends(rest) => return After::Column,
+        _ => {}
+    }
+    let like = |shape: &[u8]| {
+        let fits = |(byte, shape): (&u8, &u8)| match shape {
+            b'0' => byte.is_ascii_digit(),
+            b'-' => b"-/.".contains(byte),
+            shape => byte == shape,
+        };
+        text.get(..shape.len()).is_some_and(|text| text.iter().zip(shape).all(fits))
+    };
+    // `Invoice 2026-11-28 final.pdf` is a file: only the end or a time makes a date certain.
+    let has_time = [&b"0000-00-00 00:00"[..], b"0000-00-00T00:00", b"00-00-0000 00:00"].into_iter().any(like);
+    match [&b"0000-00-00"[..], b"00-00-0000"].into_iter().find(|shape| like(shape)) {
+        _ if has_time => After::Column,
+        Some(date) if matches!(text[date.len()..].trim_ascii_start(), [] | [b'#', ..]) => After::Column,
+        Some(_) => After::Unclear,
+        None => After::Nothing,
+    }
+}
+
+/// A line without a comment or a date at its end.
+fn without_column(line: &[u8]) -> Result<&[u8], Skip> {
+    let is_blank = |at: usize| line.get(at).is_some_and(u8::is_ascii_whitespace);
+    for at in (1..line.len()).filter(|&at| is_blank(at - 1) && !is_blank(at)) {
+        let (entry, after) = line.split_at(at);
+        match after_blank(after) {
+            After::Column => return Ok(entry.trim_ascii_end()),
+            After::Unclear => return Err(Skip::NotCheckable),
+            After::Nothing => {}
+        }
+    }
+    Ok(line)
+}
+
 /// A line that is neither a comment nor from a hosts file.
 fn entry(line: &[u8]) -> Result<&[u8], Skip> {
+    let line = without_column(line)?;
     if let Some(rule) = line.strip_prefix(b"||") {
         let host = below(rule.strip_suffix(b"^").ok_or(Skip::Pattern)?);
         return if !host.is_empty() && host.iter().all(is_plain) { Ok(host) } else { Err(Skip::Pattern) };
     }
     let line = below(line);
-    let has_scheme = line.windows(3).position(|bytes| bytes == b"://").is_some_and(|at| {
-        let scheme = line.iter().take(at);
-        scheme.copied().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
-    });
-    // A parser would take a blank as part of the path, and drop a tab. But what follows may be a comment or a column.
-    if line.contains(&b'\t') || line.windows(2).any(|bytes| bytes == b" #") {
+    let of_scheme = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+    let after =
+        split_once(line, b"://").filter(|(scheme, _)| scheme.iter().all(of_scheme)).map(|(_, rest)| rest);
+    // A parser would drop a tab, and take a blank as part of the path. No name of a file begins with one.
+    let follows = |bytes: &[u8]| bytes == b"/ ";
+    if line.contains(&b'\t') || line.windows(2).any(follows) {
         return Err(Skip::NotCheckable);
     }
-    if has_scheme {
-        // A whole URL may hold anything, except for a blank or a star in its host.
-        let after = line.splitn(3, |&byte| byte == b'/').nth(2).unwrap_or_default();
-        let authority = after.split(|byte| b"/\\?#".contains(byte)).next().unwrap_or_default();
-        let host = authority.rsplit(|&byte| byte == b'@').next().unwrap_or_default();
-        return match () {
-            () if host.contains(&b'*') => Err(Skip::Pattern),
-            () if host.contains(&b' ') => Err(Skip::NotCheckable),
-            () => Ok(line),
-        };
-    }
-
-    let rest = line.strip_prefix(b"//").unwrap_or(line);
-    let end = rest.iter().position(|byte| b"/?#".contains(byte)).unwrap_or(rest.len());
+    let rest = after.unwrap_or(line.strip_prefix(b"//").unwrap_or(line));
+    let ends: &[u8] = if after.is_some() { b"/?#\\" } else { b"/?#" };
+    let end = rest.iter().position(|byte| ends.contains(byte)).unwrap_or(rest.len());
     let (authority, path) = halves(rest, end);
+    let host = authority.rsplit(|&byte| byte == b'@').next().unwrap_or_default();
+    let (shown, _) = split_once(path, b"#").unwrap_or((path, b""));
     // Marks of cosmetic rules, as `##`, `#@#` and `#@$?#`.
-    let mark = path.strip_prefix(b"#").and_then(|mark| mark.iter().find(|byte| !b"@$?%".contains(byte)));
+    let mark = split_once(path, b"#").and_then(|(_, mark)| mark.iter().find(|byte| !b"@$?%".contains(byte)));
     let option = path.rsplit(|&byte| byte == b'$').next().filter(|option| option.len() < path.len());
     let option = option.and_then(|option| option.split(|byte| b",=".contains(byte)).next());
     let option = option.map(|option| option.strip_prefix(b"~").unwrap_or(option));
-    let rule = line.starts_with(b"@@")
+    let is_rule = line.starts_with(b"@@")
         || mark == Some(&b'#')
         || option.is_some_and(|option| OPTIONS.contains(&option))
-        || line.iter().any(|byte| b"*^".contains(byte))
-        || authority.iter().any(|byte| b"$|".contains(byte));
-    if rule {
+        || host.iter().any(|byte| b"*^$|".contains(byte))
+        || matches!(shown.last(), Some(b'*' | b'^' | b'|'));
+    if is_rule {
+        return Err(Skip::Pattern);
+    }
+    // What a row of a table or of a program has after a URL, or a text around it.
+    if matches!(shown, [b'/', b',' | b';', ..] | [.., b'"' | b'>'] | [.., b'"', b',']) {
+        return Err(Skip::NotCheckable);
+    }
+    if after.is_some() {
+        // What else is in a whole URL may belong to it.
+        return if host.contains(&b' ') { Err(Skip::NotCheckable) } else { Ok(line) };
+    }
+    if line.iter().any(|byte| b"*^".contains(byte)) {
         return Err(Skip::Pattern);
     }
     // An e-mail address, a column after a comma or a word in quotes isn't a host. A parser would take an IPv6 address
     // without brackets for a host and a port, and the prefix length of a network for a path.
     let mail = path.is_empty() && !authority.contains(&b':') && authority.contains(&b'@');
     let bare = authority.contains(&b':') && is_address(authority);
-    let prefix = path.strip_prefix(b"/").and_then(|path| str::from_utf8(path).ok()?.parse::<u8>().ok());
+    let prefix = path.strip_prefix(b"/").filter(|prefix| prefix.iter().all(u8::is_ascii_digit));
+    let prefix = prefix.and_then(|prefix| str::from_utf8(prefix).ok()?.parse::<u8>().ok());
     let network = is_address(authority) && prefix.is_some_and(|prefix| prefix <= 32 || bare && prefix <= 128);
-    let host = authority.rsplit(|&byte| byte == b'@').next().unwrap_or_default();
     if mail || bare || network || !host.iter().all(is_plain) { Err(Skip::NotCheckable) } else { Ok(line) }
 }
 

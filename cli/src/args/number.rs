@@ -9,6 +9,15 @@ pub fn parse_fpr(text: &str) -> Result<f64, &'static str> {
     text.parse().map_err(|_| "give a number such as 0.001")
 }
 
+/// Reads a time in UTC.
+pub fn parse_time(text: &str) -> Result<SystemTime, String> {
+    // The crate takes it for the second before.
+    if text.get(17..19) == Some("60") {
+        return Err("a leap second has no number since 1970; give the second before or after it".to_owned());
+    }
+    humantime::parse_rfc3339_weak(text).map_err(|error| error.to_string())
+}
+
 /// The time of `--created-at` in milliseconds since 1970.
 pub fn created_at(time: SystemTime) -> Result<u64> {
     milliseconds(time).context("--created-at")
@@ -46,5 +55,17 @@ mod tests {
         let at = SystemTime::UNIX_EPOCH + Duration::from_micros(1_234_567);
         assert_eq!([by_clock(at).unwrap(), created_at(at).unwrap()], [1234, 1234]);
         assert!(now().unwrap() > 1_700_000_000_000);
+    }
+
+    #[test]
+    fn a_leap_second_is_no_other_second() {
+        for time in ["2016-12-31T23:59:60Z", "2016-12-31 23:59:60"] {
+            assert!(parse_time(time).unwrap_err().contains("leap second"), "{time}");
+        }
+        for time in
+            ["2016-12-31T23:59:59Z", "2016-12-31 23:60:00", "2016-12-31", "x", "\u{e9}2016-12-31T23:59:5"]
+        {
+            assert_eq!(parse_time(time).ok(), humantime::parse_rfc3339_weak(time).ok(), "{time}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use bloom_wasm::keys::Input;
 
 use crate::args::foreign::{Choice, options, parse_choice, require_text};
 use crate::args::kind::parse_format;
-use crate::args::number::created_at;
+use crate::args::number::{created_at, parse_time};
 use crate::args::omitted::Omitted;
 use crate::args::profile::ProfileArg;
 use crate::files::{blob, read, write};
@@ -64,7 +64,7 @@ pub struct ImportArgs {
     #[arg(long)]
     name: Option<String>,
     /// When the list was made, such as 2026-11-21T09:00:00Z, stored in the blob
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     created_at: Option<SystemTime>,
     /// Print the description of the blob as JSON
     #[arg(long)]

@@ -120,7 +120,8 @@ fn is_descriptor(file: &Path) -> bool {
 /// writing to it.
 ///
 /// # Errors
-/// If the path leads to a folder, or can't be reached.
+/// If the path leads to a folder, or can't be reached. If it names an open file: the output would stand behind or over
+/// what is in it, and that is no blob.
 fn target(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
     let there = match fs::metadata(path) {
         Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
@@ -136,6 +137,9 @@ fn target(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
     {
         file.pop();
         file.push(next);
+    }
+    if there.as_ref().is_some_and(Metadata::is_file) && is_descriptor(&file) {
+        bail!("{}: this is an open file; give its path, or use standard output", path.display());
     }
     Ok((file, there))
 }
@@ -267,9 +271,9 @@ impl Cleaner {
 fn put(path: &Path, bytes: &[u8], kind: Kind, report: impl FnOnce() -> Result<()>) -> Result<()> {
     let name = || path.display().to_string();
     let (file, there) = if kind == Kind::Any { target(path)? } else { place(path)? };
-    let is_device = there.as_ref().is_some_and(|there| !there.is_file()) || is_descriptor(&file);
+    let is_device = there.as_ref().is_some_and(|there| !there.is_file());
     if kind == Kind::Any && is_device {
-        // A device, a pipe or an open file: replacing it would be a surprise.
+        // A device or a pipe: replacing it would be a surprise.
         let mut device = OpenOptions::new().append(true).open(path).with_context(name)?;
         report()?;
         return device.write_all(bytes).with_context(name);

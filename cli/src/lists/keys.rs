@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::mem::take;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use bloom_wasm::Profile;
 use bloom_wasm::keys::native::Native;
 use bloom_wasm::keys::{Input, Skip, list};
@@ -12,7 +12,7 @@ use rayon::slice::ParallelSliceMut;
 use serde::{Deserialize, Serialize};
 
 use super::lines::{self, Place};
-use super::look::{Hash, is_page, is_url};
+use super::look::{Hash, has_bare_ends, is_page, is_url};
 use crate::args::omitted::Omitted;
 use crate::args::tags::TagList;
 use crate::files::read::name;
@@ -111,6 +111,7 @@ pub struct Summary {
     pages: Vec<String>,
     /// The lines that look like something other than they are read as.
     urls: u64,
+    commas: u64,
     hashes: u64,
     other_hashes: u64,
     /// The number of skipped lines for each reason, in words.
@@ -164,6 +165,7 @@ impl Summary {
         self.pages.extend(later.pages);
         self.lists.extend(later.lists);
         self.urls += later.urls;
+        self.commas += later.commas;
         self.hashes += later.hashes;
         self.other_hashes += later.other_hashes;
         self.lines.keys += later.lines.keys;
@@ -264,6 +266,11 @@ impl Summary {
         // Many lists have a few hosts, but only lists of hashes have hashes.
         for (like, least, words) in [
             (
+                self.commas,
+                (keys / 10 * 9).max(2),
+                "rows of a table, and no URL is at such a key: leave only the column of the URLs",
+            ),
+            (
                 self.urls,
                 keys / 2,
                 "URLs or hosts: only --profile url, of `build` or `feed publish`, lets readers ask `hasUrl`",
@@ -304,8 +311,16 @@ pub fn for_each<T: Send>(
     let mut counts = vec![LineCounts::default(); paths.len()];
     let collect = |chunk: &lines::Chunk| {
         let (mut taken, mut summary) = (new(), Summary::default());
-        if chunk.beginning().is_some_and(is_page) {
-            summary.pages.push(name(&paths[chunk.list]));
+        if let Some(beginning) = chunk.beginning() {
+            let name = || name(&paths[chunk.list]);
+            ensure!(
+                !has_bare_ends(beginning),
+                "{}: its lines end in CR alone; convert them first, with `tr '\\r' '\\n'`",
+                name()
+            );
+            if is_page(beginning, profile == Profile::Raw) {
+                summary.pages.push(name());
+            }
         }
         chunk.for_each_line(|line, place| {
             let kept =
@@ -330,6 +345,7 @@ pub fn for_each<T: Send>(
                 match input.and_then(|input| suffix(&input).map_or(Ok(input), Err)) {
                     Ok(input) => {
                         summary.lines.keys += 1;
+                        summary.commas += u64::from(profile == Profile::Url && input.own().contains(&b','));
                         take(&mut taken, &input, place)?;
                     }
                     Err(skip) => summary.skip(skip, line, place),

@@ -1,5 +1,7 @@
 //! What lines look like, whatever they are read as: for hints about a profile that doesn't fit.
 
+use bloom_wasm::keys::lines::lines;
+
 /// What a hash of a password looks like.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Hash {
@@ -47,18 +49,29 @@ fn is_host(line: &[u8]) -> bool {
         || psl2::lookup(&host).is_some_and(|host| host.is_known() && !host.is_public_suffix())
 }
 
-/// Whether a list begins as a page of HTML or XML does, such as the error pages of hosts.
-pub fn is_page(beginning: &[u8]) -> bool {
+/// Whether the first lines end in CR alone, as on old Macs. Each reader would take them for one line.
+pub fn has_bare_ends(beginning: &[u8]) -> bool {
+    let text = beginning.trim_ascii_end();
+    !text.contains(&b'\n') && text.contains(&b'\r')
+}
+
+/// Whether a list begins as a page of HTML or XML does, such as the error pages of hosts. Raw keys may begin as a tag
+/// does, such as `<id@host>`, if all of them do: a page has end tags and text between its tags.
+pub fn is_page(beginning: &[u8], is_raw: bool) -> bool {
     let mut text = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning).trim_ascii_start();
     while let Some(comment) = text.strip_prefix(b"<!--") {
         let Some(end) = comment.windows(3).position(|end| end == b"-->") else { return false };
         text = comment[end + 3..].trim_ascii_start();
     }
-    let begins =
-        |start: &str| text.get(..start.len()).is_some_and(|text| text.eq_ignore_ascii_case(start.as_bytes()));
-    ["<!doctype html", "<html", "<head", "<body", "<title", "<?xml ", "<error>", "<rss", "<svg"]
-        .into_iter()
-        .any(begins)
+    let begins = |start: &[u8]| text.get(..start.len()).is_some_and(|text| text.eq_ignore_ascii_case(start));
+    let is_tag = |line: &[u8]| matches!(line, [b'<', letter, ..] if letter.is_ascii_alphabetic());
+    let are_keys = || {
+        let (count, tags) = lines(text)
+            .filter(|line| !line.is_empty())
+            .fold((0, true), |(count, tags), line| (count + 1, tags && is_tag(line)));
+        is_raw && tags && (count > 2 || !text.windows(2).any(|bytes| bytes == b"</"))
+    };
+    begins(b"<!doctype html") || begins(b"<?xml ") || is_tag(text) && !are_keys()
 }
 
 #[cfg(test)]
@@ -120,21 +133,51 @@ mod tests {
             "<title>Log in</title>",
             "<rss version=\"2.0\">",
             "<svg xmlns=\"http://www.w3.org/2000/svg\">",
+            "<Error xmlns=\"x\"><Code>NoSuchKey</Code></Error>",
+            "<ListBucketResult xmlns=\"x\">",
+            "<EnumerationResults ServiceEndpoint=\"x\">",
+            "<b>key</b>\n",
         ] {
-            assert!(is_page(page.as_bytes()), "{page}");
+            assert!(is_page(page.as_bytes(), false), "{page}");
+        }
+        for page in [
+            "<?xml version=\"1.0\"?><Error>",
+            "<Error xmlns=\"x\"><Code>NoSuchKey</Code></Error>",
+            "<html>\n<head><title>404</title></head>\n<body>\n<center>404</center>\n</body>\n</html>\n",
+            "<ListBucketResult>\n  <Name>a</Name>\n  <Name>b</Name>\n</ListBucketResult>",
+        ] {
+            assert!(is_page(page.as_bytes(), true), "{page}");
+        }
+        for list in
+            ["<a1@mail.example>", "<a1@mail.example>\n<b2@mail.example>\n", "<b>1</b>\n<b>2</b>\n\n<b>3</b>"]
+        {
+            assert!(!is_page(list.as_bytes(), true), "{list}");
         }
         for list in [
             "",
             "<",
-            "<htm",
+            "<1",
             "||evil.example^\n<html>",
             "# <html>\n",
             "! Title\n",
-            "<b>key</b>\n",
             "<!-- <html>",
             "<!-- one -->key",
         ] {
-            assert!(!is_page(list.as_bytes()), "{list}");
+            assert!(!is_page(list.as_bytes(), false), "{list}");
+        }
+    }
+
+    #[test]
+    fn line_ends() {
+        for (text, is_bare) in [
+            ("a\rb", true),
+            ("a\rb\r", true),
+            ("a\r", false),
+            ("a\r\nb\rc", false),
+            ("a\rb\n", true),
+            ("", false),
+        ] {
+            assert_eq!(has_bare_ends(text.as_bytes()), is_bare, "{text:?}");
         }
     }
 }

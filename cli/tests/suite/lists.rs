@@ -60,7 +60,6 @@ fn plain_lines_are_themselves() {
         "evil.com/!",
         "evil.com?a",
         "evil.com#a",
-        "evil.com/##a",
         "//evil.com/a",
         "user:word@evil.com/",
         "bücher.example",
@@ -76,14 +75,10 @@ fn plain_lines_are_themselves() {
         "HTTP://EVIL.com:80/%2e%2e/a",
         "http://evil.com\\@good.com/",
         "http://3279880203/",
-        // A whole URL may contain everything that marks a rule.
+        // A whole URL may contain what marks a rule.
         "http://evil.com/#a",
-        "http://evil.com##a",
         "http://evil.com/a*b^c|d",
-        "https://evil.com/*",
         "http://evil.com/$a",
-        "http://$evil.com/",
-        "https://evil.com/?$third-party",
         "evil.com/?to=http://good.com/",
         "evil.com/a b/?to=http://good.com/",
     ] {
@@ -270,19 +265,12 @@ fn lines_whose_key_nobody_would_ask_for() {
         "'evil.com'",
         "evil.com;",
         "(evil.com)",
-        "evil.com # comment",
-        "evil.com\t# comment",
         "evil.com evil2.com",
         "evil.com\tevil2.com",
-        "evil.com\t2026-11-21\tphishing",
         "1\tevil.com",
         "evil.com:80 x",
         "bad host/a",
         "http://evil.com evil2.com",
-        "http://evil.com # comment",
-        "http://evil.com/a # comment",
-        "evil.com/a # comment",
-        "evil.com/a #comment",
         "http://evil.com/a\tphishing",
         "evil.com/a\tphishing",
         "2026-11-21\thttp://evil.com/",
@@ -315,6 +303,146 @@ fn keys(line: &str) -> Vec<Result<String, Skip>> {
     keys
 }
 
+/// What a host would have if the line wasn't a URL alone: a column, a rule or a text around it.
+#[test]
+fn what_follows_a_host_is_no_part_of_it() {
+    for mark in [",", ";", "|", "^", "\"", "<", ">", "(", ")", "%2C", "%7c", "%22"] {
+        for line in
+            ["https://evil.com{}phishing", "https://evil.com{}", "evil.com{}x/a", "https://a{}b.evil.com/a?b"]
+        {
+            let line = line.replace("{}", mark);
+            assert!(matches!(keys(&line)[..], [Err(NotCheckable | Pattern)]), "{line}: {:?}", keys(&line));
+        }
+    }
+    for (line, skip) in [
+        ("https://evil.com^$third-party", Pattern),
+        ("https://evil.com$third-party", Pattern),
+        ("https://evil.com/ads/$third-party", Pattern),
+        ("https://evil.com/ads/*$script,domain=a.com", Pattern),
+        ("https://evil.com/?$third-party", Pattern),
+        ("https://evil.com/*", Pattern),
+        ("https://evil.com/a/*", Pattern),
+        ("https://evil.com/a*", Pattern),
+        ("https://evil.com\\*", Pattern),
+        ("https://evil.com*", Pattern),
+        ("https://*.evil.com/", Pattern),
+        ("https://evil.com/|", Pattern),
+        ("https://evil.com/ads^", Pattern),
+        ("|https://evil.com/", Pattern),
+        ("https://evil.com##.ad", Pattern),
+        ("evil.com/ads##.ad", Pattern),
+        ("evil.com/ads#@#.ad", Pattern),
+        ("evil.com ##.ad", NotCheckable),
+        ("https://evil.com/,phishing", NotCheckable),
+        ("https://evil.com/;phishing", NotCheckable),
+        ("https://evil.com/a\"", NotCheckable),
+        ("https://evil.com/a\",", NotCheckable),
+        ("<https://evil.com/a>", NotCheckable),
+        ("<a href=\"https://evil.com/a\">", NotCheckable),
+        ("https://evil.com/ phishing", NotCheckable),
+        ("https://evil.com phishing", NotCheckable),
+        ("https://evil.com/a 2026-11-28 phishing", NotCheckable),
+        ("https://evil.com/a\rhttps://evil.com/b", NotCheckable),
+        ("# comment\rhttps://evil.com/b", NotCheckable),
+        ("0.0.0.0 evil.com\r0.0.0.0 evil.org", NotCheckable),
+    ] {
+        assert_eq!(keys(line), [Err(skip)], "{line}");
+    }
+}
+
+/// A comment or a date after a blank ends the entry. Everything else may belong to it.
+#[test]
+fn a_line_ends_before_a_comment_or_a_date() {
+    for end in [
+        " # comment",
+        " #comment",
+        "\t# comment",
+        "  #",
+        " // comment",
+        " ; comment",
+        " ! comment",
+        " 2026-11-28",
+        " 2026/11/28",
+        " 28.11.2026",
+        "\t2026-11-28T19:00:00Z\tphishing",
+        " 2026-11-28 19:00:00 online",
+        " 2026-11-28 # comment",
+    ] {
+        for (entry, key) in [
+            ("https://evil.com/", "evil.com/"),
+            ("https://evil.com", "evil.com/"),
+            ("https://evil.com/a b", "evil.com/a%20b"),
+            ("evil.com/a?b#c", "evil.com/a?b"),
+            ("evil.com", "evil.com/"),
+            ("||evil.com^", "evil.com/"),
+        ] {
+            assert_eq!(keys(&format!("{entry}{end}")), [Ok(key.to_owned())], "{entry}{end}");
+        }
+    }
+    for (line, key) in [
+        ("https://evil.com/a b.html", "evil.com/a%20b.html"),
+        ("https://evil.com/a 2026.html", "evil.com/a%202026.html"),
+        ("https://evil.com/a ;b", "evil.com/a%20;b"),
+        ("https://evil.com/a,b;c(d)|e^f*g", "evil.com/a,b;c(d)|e^f*g"),
+        ("https://evil.com/a?b=\"c\"&d", "evil.com/a?b=\"c\"&d"),
+        ("https://evil.com/a$b", "evil.com/a$b"),
+    ] {
+        assert_eq!(keys(line), [Ok(key.to_owned())], "{line}");
+    }
+}
+
+/// Rows as the services document them. All but the rows of URLhaus and PhishTank, which are known by their links back,
+/// are skipped.
+#[test]
+fn tables() {
+    for (row, key) in [
+        // https://urlhaus.abuse.ch/api/#csv
+        (
+            r#""3391234","2026-11-28 19:05:06","http://61.52.35.25:47398/bin.sh","online","2026-11-28 19:05:06","malware_download","32-bit,elf,mips","https://urlhaus.abuse.ch/url/3391234/","geenensp""#,
+            Some("61.52.35.25/bin.sh"),
+        ),
+        (
+            r#""7","2026-11-28 19:05:06","https://evil.com/a,b?c=""d""","online","","malware_download","None","https://urlhaus.abuse.ch/url/7/","x""#,
+            None,
+        ),
+        (
+            r#""7","2026-11-28 19:05:06","https://evil.com/a,b","offline","","malware_download","None","https://urlhaus.abuse.ch/url/7/","x""#,
+            Some("evil.com/a,b"),
+        ),
+        ("# id,dateadded,url,url_status,last_online,threat,tags,urlhaus_link,reporter", Some("")),
+        // https://phishtank.org/developer_info.php
+        ("phish_id,url,phish_detail_url,submission_time,verified,verification_time,online,target", None),
+        (
+            "8912345,https://evil.com/login?a=b,http://www.phishtank.com/phish_detail.php?phish_id=8912345,2026-11-28T19:05:06+00:00,yes,2026-11-28T19:10:06+00:00,yes,Other",
+            Some("evil.com/login?a=b"),
+        ),
+        (
+            "8912346,\"https://evil.com/a,b\",https://www.phishtank.com/phish_detail.php?phish_id=8912346,2026-11-28T19:05:06+00:00,yes,2026-11-28T19:10:06+00:00,yes,\"Bank, Inc.\"",
+            Some("evil.com/a,b"),
+        ),
+        // A link to another row, and one in the URL.
+        ("1,https://evil.com/,http://www.phishtank.com/phish_detail.php?phish_id=2,x", None),
+        ("1,https://evil.com/?http://www.phishtank.com/phish_detail.php?phish_id=1,x", None),
+        // https://openphish.com/feed.txt
+        ("https://evil.com/a/?b=c,d", Some("evil.com/a/?b=c,d")),
+        // https://threatfox.abuse.ch/export/#csv
+        (
+            r#""2026-11-28 19:05:06", "1", "http://evil.com/", "url", "payload_delivery", "elf.mirai", "None", "Mirai", "", "100", "", "None", "0", "x""#,
+            None,
+        ),
+        // https://data.phishtank.com/data/online-valid.json
+        (r#"    "url": "https://evil.com/","#, None),
+        (r#"[{"phish_id":1,"url":"https://evil.com/"}]"#, None),
+    ] {
+        let expected = match key {
+            Some("") => vec![],
+            Some(key) => vec![Ok(key.to_owned())],
+            None => vec![Err(NotCheckable)],
+        };
+        assert_eq!(keys(row), expected, "{row}");
+    }
+}
+
 #[test]
 fn hosts_that_can_not_be() {
     for line in [
@@ -342,11 +470,9 @@ fn hosts_that_can_not_be() {
     }
     for (line, key) in [
         ("http://a!b.evil.com/x", "a!b.evil.com/x"),
-        ("http://a(b.evil.com/", "a(b.evil.com/"),
         ("http://evil.com?q=a*b", "evil.com/?q=a*b"),
         ("http://evil.com?x y", "evil.com/?x%20y"),
         ("http://evil.com#*", "evil.com/"),
-        ("http://evil.com\\*", "evil.com/*"),
         ("http://u*r:p@evil.com/", "evil.com/"),
         ("1.2.3.4/404", "1.2.3.4/404"),
         ("1.2.3.4/33", "1.2.3.4/33"),
@@ -356,11 +482,11 @@ fn hosts_that_can_not_be() {
         ("localhost", "localhost/"),
         ("1.2.3.4/a", "1.2.3.4/a"),
         ("1.2.3.4/1234", "1.2.3.4/1234"),
+        ("1.2.3.4/+8", "1.2.3.4/+8"),
         ("evil.com/24", "evil.com/24"),
         ("1.2.3.4/33", "1.2.3.4/33"),
         ("[2001:db8::1]/32", "[2001:db8::1]/32"),
         ("http://3279880203/", "195.127.0.11/"),
-        ("https://mvoud.kyvren.cfd/*", "mvoud.kyvren.cfd/*"),
     ] {
         assert_eq!(keys(line), [Ok(key.to_owned())], "{line}");
     }
@@ -454,7 +580,8 @@ proptest! {
             prop_assert_eq!(entry.trim_ascii(), *entry);
         }
         let text = line.trim_ascii();
-        let silent = text.is_empty() || b"#!".contains(&text[0]) || text.starts_with(b"[Adblock");
+        let is_comment = text.is_empty() || b"#!".contains(&text[0]) || text.starts_with(b"[Adblock");
+        let silent = is_comment && !text.contains(&b'\r');
         prop_assert_eq!(all.is_empty(), silent);
         // Blanks around it change nothing.
         let wider = [b" \t", &line[..], b" \r\n"].concat();
@@ -462,7 +589,7 @@ proptest! {
     }
 
     #[test]
-    fn plain_hosts(host in "[a-zA-Z0-9_-]{1,20}(\\.[a-zA-Z0-9_-]{1,20}){0,5}", path in "(/[a-z0-9 =&;,!]*[a-z])?") {
+    fn plain_hosts(host in "[a-zA-Z0-9_-]{1,20}(\\.[a-zA-Z0-9_-]{1,20}){0,5}", path in "(/[a-z][a-z0-9 =&,]*[a-z])?") {
         let line = host.clone() + &path;
         prop_assert_eq!(entries(line.as_bytes()), [Ok(line.as_bytes())]);
         let rule = format!("||{host}^");

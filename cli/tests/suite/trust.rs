@@ -541,7 +541,7 @@ fn who_writes_the_state_has_things_signed() {
     let folder = feed(1);
     change_state(&folder, |state| {
         state["name"] = "mine".into();
-        state["generation"] = (MAX - 1).into();
+        state["signed"] = (MAX - 1).into();
     });
     list(&folder, 200);
     done(&folder, PUBLISH);
@@ -584,7 +584,9 @@ fn who_writes_the_state_and_the_folder_has_any_list_signed() {
         }
         state["manifest"] = "".into();
     });
-    done(&folder, PUBLISH);
+    // Without its manifest, the state is older than what is live.
+    let (code, _, err) = tool(&folder, PUBLISH);
+    assert!(code == 0 && err.contains("an old copy"), "{err}");
     verified(&folder);
     assert_eq!(payload(&manifest(&folder, "feed.json"))["files"], json!([base]));
 }

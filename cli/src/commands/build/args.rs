@@ -9,7 +9,7 @@ use clap::builder::ArgPredicate;
 
 use crate::args::foreign::{Choice, parse_choice};
 use crate::args::kind::{AnyKind, parse_kind};
-use crate::args::number::parse_fpr;
+use crate::args::number::{parse_fpr, parse_time};
 use crate::args::omitted::Omitted;
 use crate::args::profile::{PasswordArgs, ProfileArg};
 use crate::args::secret::SecretArgs;
@@ -78,7 +78,7 @@ pub struct BuildArgs {
     #[arg(long)]
     pub name: Option<String>,
     /// When the list was made, such as 2026-11-21T09:00:00Z, stored in the blob
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub created_at: Option<SystemTime>,
     /// Accept lists that are empty or have only comments, and build a filter without keys. Implied by --capacity
     #[arg(long)]

@@ -68,6 +68,24 @@ one.example";
     assert_eq!((&json["members"], &json["falseNegatives"]), (&10.into(), &0.into()));
 }
 
+/// A key that matches nothing would be a silent loss.
+#[test]
+fn tables_and_line_ends_that_would_hide_a_list_are_told() {
+    let folder = TempDir::new().unwrap();
+    write(&folder, "mac", "# list\rhttps://evil.example/\rhttps://b.example/\r");
+    for profile in ["url", "raw", "password"] {
+        let build = format!("build @mac -o @out --profile {profile}");
+        refused(&folder, &build, "mac: its lines end in CR alone");
+    }
+    assert!(!folder.path().join("out").exists());
+    write(&folder, "table", "https://a.example/x,phishing\nhttps://b.example/y,malware\nhttps://c.example/,x\nd.example/,\n");
+    let (code, _, err) = tool(&folder, "build @table -o @out --profile url");
+    assert!(code == 0 && err.matches("skipped, not a URL").count() == 2, "{err}");
+    write(&folder, "table", (0..10).map(|i| format!("https://a.example/{i},phishing\n")).collect::<String>());
+    let (code, _, err) = tool(&folder, "build @table -o @out --profile url");
+    assert!(code == 0 && err.contains("10 of 10 keys look like rows of a table"), "{err}");
+}
+
 #[test]
 fn ten_skipped_lines_are_shown_and_all_are_counted() {
     let folder = TempDir::new().unwrap();

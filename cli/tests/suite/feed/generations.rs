@@ -59,7 +59,7 @@ fn the_golden_feed() {
     let mut json: Value = serde_json::from_str(&fs::read_to_string(&state).unwrap()).unwrap();
     json["feedId"] = "000102030405060708090a0b0c0d0e0f".into();
     json["name"] = "golden ✓".into();
-    for (field, value) in [("generation", json!(0)), ("members", Value::Null), ("manifest", json!(""))] {
+    for (field, value) in [("signed", json!(0)), ("members", Value::Null), ("manifest", json!(""))] {
         json[field] = value;
     }
     for field in ["files", "unlisted"] {

@@ -13,7 +13,7 @@ use clap::builder::ArgPredicate;
 
 use run::Run;
 
-use crate::args::number::{self, created_at};
+use crate::args::number::{self, created_at, parse_time};
 use crate::args::secret::SecretArgs;
 use crate::args::tags::{TagArgs, WithoutArgs};
 use crate::files::read;
@@ -59,7 +59,7 @@ pub struct PublishArgs {
     #[command(flatten)]
     secret: SecretArgs,
     /// The time of publication, such as 2026-11-21T09:00:00Z. It is used instead of the clock: all times count from it
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     created_at: Option<SystemTime>,
     /// Print a report as JSON
     #[arg(long)]
