@@ -476,9 +476,8 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#error p", "“bad.bloom” is damaged, so it is not used.");
     await upload("long.bloom", Buffer.concat([blob, Buffer.from("x")]));
     await shows(page, "#error p", "“long.bloom” is damaged, so it is not used.");
-    const [, delta] = JSON.parse(readFileSync(join(dist, "recording/recording.json"))).files;
-    await upload("new.delta", readFileSync(join(dist, "recording", delta)));
-    await shows(page, "#error p", /^This is a delta: .* “npx bloom-wasm apply old\.bloom this\.delta -o new\.bloom”/);
+    await upload("new.delta", readFileSync(join(root, "tests/golden/ribbon.delta")));
+    await shows(page, "#error p", /^This is a delta, a file of a feed: /);
 
     await page.locator("#address").fill("http://");
     await page.locator("#address").press("Enter");
