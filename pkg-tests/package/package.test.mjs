@@ -309,7 +309,7 @@ test("tsc --strict accepts the types from import and from require", () => {
     });
     reader.openSharded("a", { publicKey: null }).then((filter: reader.ShardedFilter) => { const other: ShardedFilter = filter; void other; });
     { using scoped = asked; scoped.has("a"); }
-    void [asks, changed, loaded, several, asked.equals(decode(new Uint8Array(1))), reader.canonicalizeUrl("a"), reader.urlExpressions("a")];
+    void [asks, copied, loaded, several, asked.equals(decode(new Uint8Array(1))), reader.canonicalizeUrl("a"), reader.urlExpressions("a")];
     // @ts-expect-error: the reader has no builders
     reader.BloomFilter.from(["a"]);
     // @ts-expect-error: and its filters can't be changed
