@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import xxhash from "xxhash-wasm";
+import { root } from "../../scripts/setup.mjs";
 import { PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
 import { installed } from "../helpers/installed.mjs";
 import { createServer } from "../helpers/server.mjs";
