@@ -30,7 +30,6 @@ export function record(target) {
 
     const [publicKey] = /[\w-]{43}/.exec(tool("feed", "keygen", "-o", "key"));
     const generations = [];
-    let files = [];
     for (let i = 0; i < GENERATIONS; i++) {
       const fresh = i === 0 ? [] : later.slice((i - 1) * ADDED, i * ADDED);
       if (i > 0) hosts.splice(0, REMOVED);
@@ -42,14 +41,14 @@ export function record(target) {
       const { count, added, removed } = JSON.parse(tool(...publish, ...(i === 0 ? described : [])));
       tool("build", "list.txt", "-o", "whole.bloom", "--profile", "url");
       const manifest = readFileSync(join(folder, "public/feed.json"), "utf8");
-      files = JSON.parse(Buffer.from(JSON.parse(manifest).payload, "base64url")).files.map(({ sha256 }) => sha256);
-      for (const name of files) copyFileSync(join(folder, "public", name), join(target, name));
+      const { files } = JSON.parse(Buffer.from(JSON.parse(manifest).payload, "base64url"));
+      for (const { sha256 } of files) copyFileSync(join(folder, "public", sha256), join(target, sha256));
       // A new host that is easy to read.
       const example = fresh.find((host) => /^(?!xn--)[a-z-]{4,16}\.[a-z]{2,6}$/.test(host)) ?? null;
       const full = statSync(join(folder, "whole.bloom")).size;
       generations.push({ manifest, count, added, removed, full, example });
     }
-    const recording = { source: `eth-phishing-detect ${version}`, publicKey, files, generations };
+    const recording = { source: `eth-phishing-detect ${version}`, publicKey, generations };
     writeFileSync(join(target, "recording.json"), JSON.stringify(recording));
   } finally {
     rmSync(folder, { recursive: true });

@@ -105,10 +105,10 @@ pub enum Error {
     #[error("this is not the secret of the filter, or the filter has none")]
     WrongSecret,
     /// The filter has layers, or was updated without needing any, and can't be changed in place.
-    #[error("a filter that has layers or was updated is read-only; build a new one, or apply a delta")]
+    #[error("a filter that has layers or was updated is read-only; build a new one")]
     Layered,
     /// Filters of this kind can't do that, or the blob is of another kind than asked for.
-    #[error("a blob of kind {kind} can't do this")]
+    #[error("a blob of kind {kind} can't do this{}", if *kind == "delta" { "; open its feed" } else { "" })]
     WrongKind {
         /// The name of the filter's kind.
         kind: &'static str,

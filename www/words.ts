@@ -64,9 +64,7 @@ const sentences: Partial<Record<ErrorCode, string>> = {
   too_large: "This needs more memory than the browser gives a page.",
   filter_full: "The filter is full.",
   build_failed: "No filter could be built from these keys. Another seed may work.",
-  wrong_kind:
-    "This is a delta: it holds only the changes to another filter. Apply it with “npx bloom-wasm apply old.bloom " +
-    "this.delta -o new.bloom”, and use the result.",
+  wrong_kind: "This is a delta, a file of a feed: it holds only the changes to another filter.",
   wrong_base: "The delta was made for another filter.",
   secret_required: "This filter is keyed: it answers only with its secret, and secrets don't belong in a page.",
   network: "It could not be fetched. Are you online?",

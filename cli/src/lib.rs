@@ -29,7 +29,7 @@ use anyhow::Context;
 use anyhow::{Result, bail};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
-use commands::{apply, build, check, completions, diff, export, feed, import, info, merge, verify};
+use commands::{build, check, completions, export, feed, import, info, merge, verify};
 use streams::{Answer, is_closed, not_printed};
 use text::in_words;
 
@@ -51,8 +51,6 @@ struct Cli {
 enum Command {
     Build(build::BuildArgs),
     Merge(merge::MergeArgs),
-    Diff(diff::DiffArgs),
-    Apply(apply::ApplyArgs),
     Feed(feed::FeedArgs),
     Import(import::ImportArgs),
     Export(export::ExportArgs),
@@ -154,8 +152,6 @@ impl Command {
         match self {
             Command::Build(args) => build::run(args, streams),
             Command::Merge(args) => merge::run(args, streams),
-            Command::Diff(args) => diff::run(args, streams),
-            Command::Apply(args) => apply::run(args, streams),
             Command::Feed(args) => feed::run(args, streams),
             Command::Import(args) => import::run(args, streams),
             Command::Export(args) => export::run(args, streams),

@@ -74,7 +74,7 @@ export interface FeedInfo extends GenerationInfo {
  * `stale` tells whether it has expired. Otherwise this fetches the feed.
  *
  * Throws a {@link FilterError}: `not_a_feed`, `signature`, `wrong_feed`, `rollback`, `expired`, `integrity`,
- * `too_large`, and the codes of `load` and `apply`. An abort rejects with the signal's reason.
+ * `too_large`, `wrong_base`, and the codes of `load`. An abort rejects with the signal's reason.
  *
  * An update needs memory for the new filter besides the old one; the two share what their files have in common.
  * Applying a delta takes the length of the whole filter once more, for that time, and putting a new file into the cache

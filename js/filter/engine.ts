@@ -24,7 +24,6 @@ export abstract class Engine {
   abstract toBytes(): Uint8Array<ArrayBuffer>;
   /** Throws `incompatible` for another class of engines. */
   abstract equals(other: Engine): boolean;
-  abstract apply(delta: Uint8Array): Engine;
   abstract clone(): Engine;
   abstract free(): void;
 }

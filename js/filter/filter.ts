@@ -4,7 +4,6 @@
 import type { FilterInfo } from "../boundary/info.js";
 import {
   type AnyKey,
-  asBytes,
   asText,
   attempt,
   invalidParameter,
@@ -186,16 +185,6 @@ export abstract class Filter<K extends AnyKey = Key> {
   equals(other: Filter<never>): boolean {
     engineOf(this); // throws for a freed filter, whatever the other is
     return isFilter(other) && engineOf(this).equals(engineOf(other));
-  }
-
-  /**
-   * Applies a delta and returns the new filter; this one stays as it is. The delta must have been made by `bloom-wasm
-   * diff` for exactly this filter's blob, or this throws `wrong_base`. The two filters share memory where their
-   * contents are the same.
-   */
-  apply(delta: Uint8Array | ArrayBuffer): this {
-    const bytes = asBytes(delta);
-    return hold(engineOf(this).apply(bytes), this.constructor as FilterClass) as this;
   }
 
   /** An independent copy. It shares the memory of this filter until one of the two is changed. */

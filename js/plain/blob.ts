@@ -252,7 +252,7 @@ export function readBlob(
   if ((secret === null) !== (blob.kind === 7))
     throw new FilterError(
       "wrong_kind",
-      `the blob is a ${secret === null ? "filter, not a delta" : "delta, not a filter"}`,
+      `the blob is a ${secret === null ? "filter, not a delta" : "delta, not a filter; open its feed"}`,
     );
   const id = [view.getInt32(end, true), length | 0];
   return { ...blob, id, bytes: marks.map((mark, i) => bytes.subarray(i > 0 ? marks[i - 1]! : 0, mark)) };

@@ -5,7 +5,6 @@ import { type AnyKey, concat, type Key, noKey, requireProfile } from "../boundar
 import { FilterError } from "../error.js";
 import { Engine } from "../filter/engine.js";
 import { type Blob, hasKey, tagsOf } from "./blob.js";
-import { apply } from "./delta.js";
 import { findKey, foundEnd, foundStart, take, takePlain } from "./expressions.js";
 import { describe, estimatedCount, estimatedFpr, kindOf, profileOf } from "./info.js";
 import { isPasswordKey, passwordKey } from "./password.js";
@@ -125,10 +124,6 @@ export class PlainEngine extends Engine {
     const [one, another] = [this.blob, other.blob];
     if (one === another) return true;
     return String(one.tagCounts) === String(another.tagCounts) && areEqual(contents(one), contents(another));
-  }
-
-  apply(delta: Uint8Array): Engine {
-    return new PlainEngine(apply(this.blob, delta));
   }
 
   clone(): Engine {

@@ -153,11 +153,6 @@ export class WasmEngine extends Engine {
     return call(() => raw.equals(otherRaw));
   }
 
-  apply(delta: Uint8Array): Engine {
-    const { raw } = this;
-    return engineFor(call(() => raw.apply(delta)));
-  }
-
   clone(): Engine {
     const { raw } = this;
     return engineFor(call(() => raw.clone()));

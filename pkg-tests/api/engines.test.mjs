@@ -297,7 +297,6 @@ testEach("bytes whose buffer was transferred or has shrunk are neither a key nor
     for (const use of [() => filter.has(bytes), () => filter.hasMany([bytes]), () => filter.hasLines(bytes)])
       fails("invalid_key", use);
     fails("invalid_parameter", () => engine.decode(bytes));
-    fails("invalid_parameter", () => filter.apply(bytes));
   }
   assert.ok(filter.has(new Uint8Array(0)));
 });
@@ -357,7 +356,6 @@ const USES = {
   toBytes: [],
   equals: [{}],
   clone: [],
-  apply: [new Uint8Array(1)],
 };
 const GETTERS = ["kind", "estimatedFpr", "estimatedCount"];
 
@@ -492,28 +490,6 @@ test("a filter of WebAssembly and one of plain JavaScript can't be compared or m
     fails("incompatible", () => other.equals(filter), /toBytes/);
     assert.deepEqual(other.toBytes(), filter.toBytes());
   }
-});
-
-testEach("a delta makes the filter that was published, and leaves its parent as it was", ({ decode }) => {
-  const delta = file("ribbon.delta");
-  const parent = decode(file("ribbon.bloom"));
-  const before = parent.info();
-  for (const bytes of [delta, delta.slice().buffer]) {
-    const child = parent.apply(bytes);
-    assert.deepEqual(child.toBytes(), file("ribbon-child.bloom"));
-    assert.ok(child.constructor === parent.constructor && child.info().name === "golden");
-    assert.ok(child.has("key-1049") && !child.has("key-7") && parent.has("key-7"));
-    fails("wrong_base", () => child.apply(delta));
-    parent.clone().free();
-    child.free();
-  }
-  assert.deepEqual(parent.info(), before);
-  fails("wrong_kind", () => decode(delta));
-  fails("wrong_kind", () => parent.apply(file("ribbon.bloom")));
-  fails("truncated", () => parent.apply(delta.subarray(0, 99)));
-  fails("checksum_mismatch", () => parent.apply(delta.map((byte, i) => byte ^ (i === 60))));
-  fails("invalid_parameter", () => parent.apply("ribbon.delta"));
-  fails("wrong_base", () => decode(file("bloom.bloom")).apply(delta));
 });
 
 // `LENGTH` is the number of characters. reader-linear.long.test.mjs shows that the time is linear.

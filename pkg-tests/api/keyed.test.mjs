@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { inspect } from "node:util";
-import { engines, full, golden, SECRET as goldenSecret, reader, testEach } from "../helpers/engines.mjs";
+import { engines, full, SECRET as goldenSecret, reader, testEach } from "../helpers/engines.mjs";
 import { memoryCache, Publisher, serve } from "../helpers/publisher.mjs";
 
 const { FilterError, ForeignFilter, RibbonFilter, decode, load, openFeed, openSharded } = full;
@@ -129,18 +129,6 @@ testEach("load refuses a keyed blob after its first bytes", async ({ load }) => 
     assert.ok(cancelled);
   }
   assert.ok((await load(bytes, { secret })).has("key-1"));
-});
-
-testEach("a delta of the tool is applied without giving the secret again", async ({ decode }) => {
-  const parent = decode(golden("keyed-ribbon.bloom"), { secret: goldenSecret });
-  const child = parent.apply(golden("keyed.delta"));
-  assert.deepEqual(child.toBytes(), golden("keyed-child.bloom"));
-  assert.ok(!child.has("key-7") && child.has("key-1049"));
-  await fails("wrong_base", () => child.apply(golden("keyed.delta")));
-  const another = decode(RibbonFilter.from(keys, { secret, seed: 42n }).toBytes(), { secret });
-  await fails("wrong_base", () => another.apply(golden("keyed.delta")));
-  await fails("wrong_base", () => decode(golden("ribbon.bloom")).apply(golden("keyed.delta")));
-  await fails("wrong_base", () => parent.apply(golden("ribbon.delta")));
 });
 
 test("filters of different secrets aren't merged", async () => {

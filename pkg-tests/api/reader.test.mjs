@@ -109,7 +109,6 @@ test("if memory is short, each method throws too_large, and works again once the
     const { decode } = await import("bloom-wasm/reader");
     const bytes = ${inBase64(golden("ribbon.bloom"))};
     const filter = decode(bytes);
-    const delta = ${inBase64(golden("ribbon.delta"))};
     const whole = Uint8Array;
     globalThis.Uint8Array = new Proxy(whole, {
       construct(its, [first, ...others]) {
@@ -117,11 +116,11 @@ test("if memory is short, each method throws too_large, and works again once the
         return new its(first, ...others);
       },
     });
-    for (const run of [() => decode(bytes), () => filter.toBytes(), () => filter.apply(delta)]) {
+    for (const run of [() => decode(bytes), () => filter.toBytes()]) {
       try { run(); } catch (error) { console.log(error.name, error.code); }
     }
     globalThis.Uint8Array = whole;
-    console.log(filter.apply(delta).info().layers, filter.equals(decode(filter.toBytes())));
+    console.log(filter.equals(decode(filter.toBytes())));
   `);
-  assert.equal(stdout, `${"FilterError too_large\n".repeat(3)}2 true\n`, stderr);
+  assert.equal(stdout, `${"FilterError too_large\n".repeat(2)}true\n`, stderr);
 });

@@ -1,13 +1,13 @@
 /** Feeds: what a client fetches when it opens and when it updates, and how it then describes itself. */
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { answers, bases, decode, keysOf, openFeed, published, RibbonFilter } from "../helpers/feeds.mjs";
+import { answers, bases, keysOf, openFeed, published, RibbonFilter } from "../helpers/feeds.mjs";
 import { fails } from "../helpers/following.mjs";
 import { folder } from "../helpers/installed.mjs";
-import { base64url, keyPair, manifest, Publisher, sha256, signature } from "../helpers/publisher.mjs";
+import { base64url, keyPair, manifest, Publisher, signature } from "../helpers/publisher.mjs";
 
 test("a feed is opened, and then fetches only what is new", async () => {
   const { publisher, site, open } = await published();
@@ -53,21 +53,6 @@ test("a feed is opened, and then fetches only what is new", async () => {
   assert.equal(await feed.update(), true);
   answers(feed, 7, { name: "seventh", which: "b" });
   feed.close();
-});
-
-test("a delta of the tool changes the answers", async () => {
-  const golden = (name) => new Uint8Array(readFileSync(new URL(`../../tests/golden/${name}`, import.meta.url)));
-  const { publisher, open } = await published();
-  publisher.base(decode(golden("ribbon.bloom")));
-  const feed = await open();
-  assert.ok(feed.filter.has("key-7") && !feed.filter.has("key-1049"));
-  const bytes = golden("ribbon.delta");
-  publisher.files.set(sha256(bytes), bytes);
-  publisher.listed.push({ kind: "delta", bytes: bytes.length, sha256: sha256(bytes) });
-  publisher.publish();
-  assert.equal(await feed.update(), true);
-  assert.ok(!feed.filter.has("key-7") && feed.filter.has("key-1049"));
-  assert.deepEqual(feed.filter.toBytes(), golden("ribbon-child.bloom"));
 });
 
 test("passwords are compared as the manifest says", async () => {

@@ -14,6 +14,8 @@ import { createServer } from "./server.mjs";
 
 const { h32Raw } = await xxhash();
 
+const HOUR = 3_600_000;
+
 export const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 export const base64url = (bytes) => Buffer.from(bytes).toString("base64url");
 
@@ -59,20 +61,50 @@ function digest(key, seed) {
   return (BigInt(high) << 32n) | BigInt(low);
 }
 
-/** A delta that gives its parent another name. FORMAT.md section 6.7. */
-export function delta(parent, name) {
-  const { id, seed, profile } = parent.info();
-  const head = Buffer.from([0xb5, 66, 76, 77, 1, 7, ["raw", "url", "password"].indexOf(profile), 17, 0]);
-  const numbers = Buffer.alloc(16);
-  numbers.writeBigUInt64LE(BigInt(seed), 0);
-  numbers.writeBigUInt64LE(BigInt(`0x${id}`), 8);
-  const body = Buffer.concat([head, numbers, Buffer.from([name.length]), Buffer.from(name), Buffer.alloc(5)]);
+/** A blob of these parts, and its checksum. */
+function sealed(...parts) {
+  const body = Buffer.concat(parts);
   const checksum = Buffer.alloc(4);
   checksum.writeUInt32LE(h32Raw(body));
   return new Uint8Array(Buffer.concat([body, checksum]));
 }
 
-const HOUR = 3_600_000;
+/** The id of a blob, as in a delta. FORMAT.md section 2. */
+export function idOf(blob) {
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(blob.length);
+  return Buffer.concat([blob.subarray(-4), length]);
+}
+
+/**
+ * A delta that gives a ribbon filter another name, and what becomes of the filter. FORMAT.md sections 4 to 7. The filter
+ * has no secret, no tags, no slots and no layers.
+ */
+function renaming(parent, name) {
+  const [profile, flags] = parent.subarray(6);
+  const metadata = 17 + 14 + 4 * parent[17 + 13];
+  const table = metadata + (flags & 1 && 1 + parent[metadata]) + (flags & 2 && 8);
+  const described = Buffer.concat([Buffer.from([name.length]), Buffer.from(name), Buffer.alloc(5)]);
+  const head = (kind) => Buffer.from([0xb5, 66, 76, 77, 1, kind, profile, 17, 0]);
+  const delta = sealed(head(7), parent.subarray(9, 17), idOf(parent), described);
+  const payload = parent.subarray(table + (flags & 16 && 5), -4);
+  return [delta, sealed(head(5), parent.subarray(9, metadata), described, payload)];
+}
+
+/** The files of an unsigned feed: a base and its deltas. `without` serves them. */
+export function feedOf(blobs, generation = 1) {
+  const files = blobs.map((bytes, i) => ({ kind: i ? "delta" : "base", bytes: bytes.length, sha256: sha256(bytes) }));
+  const base = Buffer.from(blobs[0]);
+  const [profile, flags] = base.subarray(6);
+  const check = flags & 32 && Buffer.from(base.subarray(17, 25)).reverse().toString("hex");
+  const now = Date.now();
+  const payload = {
+    ...{ version: 1, feedId: "0".repeat(32), generation, createdAt: now, expires: now + 24 * HOUR, files },
+    ...{ profile: ["raw", "url", "password"][profile], fpr: 0.01, seed: String(base.readBigUInt64LE(9)), count: 1000 },
+    ...(check && { check }),
+  };
+  return { manifest: manifest(payload), files: new Map(blobs.map((bytes, i) => [files[i].sha256, bytes])) };
+}
 
 /** The snippet of docs/feeds.md that exports this, as a module. */
 export function adapter(name) {
@@ -133,7 +165,7 @@ export class Publisher extends AnyPublisher {
   /** The files of the newest generation, as in a manifest. */
   listed = [];
 
-  /** The first filter. */
+  /** The first filter, a ribbon filter. */
   constructor(base) {
     super();
     this.base(base);
@@ -150,28 +182,28 @@ export class Publisher extends AnyPublisher {
 
   /** A new base instead of all files. */
   base(filter) {
-    this.filters = [filter];
+    this.filter = filter;
+    this.blobs = [filter.toBytes()];
     this.listed = [];
-    this.#add("base", filter.toBytes());
+    this.#add("base", this.blobs[0]);
     return this.publish();
   }
 
   /** A new delta instead of the last few files. */
   delta(name = `generation ${this.generation + 1}`, replaced = 0) {
     this.listed.length -= replaced;
-    this.filters.length -= replaced;
-    const parent = this.filters.at(-1);
-    const bytes = delta(parent, name);
-    this.filters.push(parent.apply(bytes));
+    this.blobs.length -= replaced;
+    const [bytes, child] = renaming(this.blobs.at(-1), name);
+    this.blobs.push(child);
     this.#add("delta", bytes);
     return this.publish();
   }
 
   /** The payload of the newest generation. */
   payload(changes = {}) {
-    const { profile, lowercase, sha1, seed, keyed } = this.filters[0].info();
+    const { profile, lowercase, sha1, seed, keyed } = this.filter.info();
     // FORMAT.md section 4.
-    const check = keyed && this.filters[0].toBytes().slice(17, 25).reverse();
+    const check = keyed && this.blobs[0].slice(17, 25).reverse();
     return this.head({
       profile,
       ...(lowercase && { lowercase }),

@@ -217,16 +217,6 @@ const README = "README.md";
 }
 
 {
-  const code = take(TOOL, "Bring a blob up to date", "sh");
-  test("docs/tool.md: deltas", () => {
-    const cwd = work("deltas", { "monday.txt": lines("a", "b"), "tuesday.txt": lines("b", "c") });
-    shell(`bloom-wasm build monday.txt -o monday.bloom\n${code}`, cwd);
-    const tuesday = decode(readFileSync(join(cwd, "tuesday.bloom")));
-    assert.deepEqual([...tuesday.hasMany(["a", "b", "c"])], [0, 1, 1]);
-  });
-}
-
-{
   const [filter, completions] = [take(TOOL, "Filter lines", "sh"), take(TOOL, "Completions", "sh")];
   test("docs/tool.md: filtering lines, and completions", () => {
     const cwd = work("lines", {

@@ -1,5 +1,6 @@
 /** The golden files, as something that can be sent to any runtime as JSON. */
 import { readdirSync, readFileSync } from "node:fs";
+import { feedOf } from "../helpers/publisher.mjs";
 
 const folder = new URL("../../tests/golden/", import.meta.url);
 
@@ -8,11 +9,17 @@ const readme = readFileSync(new URL("../../tests/golden/README.md", import.meta.
 const rows = readme.matchAll(/^\| `([\w-]+)\.bloom`.*`\.txt` lists \*i\* from (\d+) to (\d+)/gm);
 const ranges = Object.fromEntries(Array.from(rows, ([, name, from, to]) => [name, [Number(from), Number(to) + 1]]));
 
-/** The bytes of a file, as text. */
-const base64 = (file) => readFileSync(new URL(file, folder)).toString("base64");
+const bytesOf = (file) => readFileSync(new URL(file, folder));
 
 /** The files whose deltas have another name. */
 const parents = { keyed: "keyed-ribbon", slots: "slots-one" };
+
+/** The files of a feed, by name: their bytes as text. */
+function fileTexts(blobs) {
+  const { manifest, files } = feedOf(blobs);
+  const texts = [["feed.json", manifest], ...files].map(([name, bytes]) => [name, bytes.toString("base64")]);
+  return Object.fromEntries(texts);
+}
 
 export const golden = readdirSync(folder)
   .filter((file) => file.endsWith(".bloom"))
@@ -25,8 +32,8 @@ export const golden = readdirSync(folder)
       .map(Number);
     // The secret of all keyed files.
     const secret = name.startsWith("keyed-") ? Array.from({ length: 16 }, (_, i) => i) : undefined;
-    // The result of applying a delta to its parent.
+    // What a feed makes of a parent and its delta.
     const [, of] = /^(.*)-child$/.exec(name) ?? [];
-    const made = of && { parent: parents[of] ?? of, delta: base64(`${of}.delta`) };
-    return { name, from, to, hits, secret, base64: base64(file), ...made };
+    const made = of && { feed: fileTexts([`${parents[of] ?? of}.bloom`, `${of}.delta`].map(bytesOf)) };
+    return { name, from, to, hits, secret, base64: bytesOf(file).toString("base64"), ...made };
   });

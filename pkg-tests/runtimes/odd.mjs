@@ -243,7 +243,6 @@ export async function sweep(api, foreign, every = 1, reader = undefined) {
     intersect: [bloom],
     locations: ["a"],
     toForeign: [],
-    apply: [bytes(97)],
     free: [],
   };
   const read = [bloom(), urls, passwords].map((filter) => filter.toBytes());

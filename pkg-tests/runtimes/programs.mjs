@@ -49,10 +49,6 @@ function ask(filter, line) {
     codeOf(() => filter.hasPassword("Passwo\u0308rd")),
     profile,
   );
-  line(
-    "apply",
-    codeOf(() => filter.apply(filter.toBytes())),
-  );
   const copy = filter.clone();
   line("copy", copy.equals(filter), copy.toBytes());
   copy.free();

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import xxhash from "xxhash-wasm";
+import { root } from "../../scripts/setup.mjs";
 import { PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
 import { installed } from "../helpers/installed.mjs";
 import { createServer } from "../helpers/server.mjs";
@@ -476,9 +477,8 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#error p", "“bad.bloom” is damaged, so it is not used.");
     await upload("long.bloom", Buffer.concat([blob, Buffer.from("x")]));
     await shows(page, "#error p", "“long.bloom” is damaged, so it is not used.");
-    const [, delta] = JSON.parse(readFileSync(join(dist, "recording/recording.json"))).files;
-    await upload("new.delta", readFileSync(join(dist, "recording", delta)));
-    await shows(page, "#error p", /^This is a delta: .* “npx bloom-wasm apply old\.bloom this\.delta -o new\.bloom”/);
+    await upload("new.delta", readFileSync(join(root, "tests/golden/ribbon.delta")));
+    await shows(page, "#error p", /^This is a delta, a file of a feed: /);
 
     await page.locator("#address").fill("http://");
     await page.locator("#address").press("Enter");

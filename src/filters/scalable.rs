@@ -10,7 +10,7 @@
 //! is harmless: no key is in two slices, so the bits at these positions come from different keys. False positives are
 //! about as frequent as with independent slices: measured, 0.3 % more at an fpr of 0.1, and less below.
 
-use super::bloom::{self, BloomFilter};
+use super::bloom;
 use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::filters::payload::Payload;
@@ -224,20 +224,6 @@ impl ScalableBloomFilter {
 
     fn slices(&self) -> impl DoubleEndedIterator<Item = (&Slice, &[u8])> {
         self.slices.iter().map(|slice| (slice, within(&self.bytes, slice.start..slice.end)))
-    }
-
-    /// The slices, the oldest first, each as a Bloom filter.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] if there is no memory.
-    pub fn to_blooms(&self) -> Result<Vec<BloomFilter>> {
-        let mut blooms = Vec::new();
-        for (slice, bytes) in self.slices() {
-            let mut bloom = BloomFilter::shaped(slice.bits, slice.hashes, self.hashing)?;
-            bloom.set_bytes(copied(bytes)?.into())?;
-            push(&mut blooms, bloom)?;
-        }
-        Ok(blooms)
     }
 
     /// The number of bits of all slices.

@@ -183,7 +183,9 @@ impl Stack {
     /// [`Error::TooLarge`] without the memory; [`Error::BuildFailed`] for keys that were chosen to collide. The stack
     /// is unchanged then.
     pub fn update(&mut self, update: Update) -> Result<()> {
-        self.require_untagged()?;
+        if self.is_tagged() {
+            return Err(Error::WrongKind { kind: "ribbon with tags" });
+        }
         self.update_all(update, None)
     }
 

@@ -329,12 +329,6 @@ impl Stack {
         Err(Error::WrongKind { kind })
     }
 
-    /// Fails for a filter with tags.
-    #[doc(hidden)]
-    pub fn require_untagged(&self) -> Result<()> {
-        if self.is_tagged() { Err(Error::WrongKind { kind: "ribbon with tags" }) } else { Ok(()) }
-    }
-
     /// Where the tags of a key that is maybe present are: the number of the part, 0 for the base and from 1 on for the
     /// layers, and the place of the set there. None if the key is absent, or the filter has no tags.
     // One copy in the wasm.

@@ -5,7 +5,6 @@ use wasm_bindgen::prelude::*;
 
 use super::runtime::{Runtime, utf8};
 use super::{ascii, each_chunk, extend, headroom, scratch, serialize, to_js};
-use crate::delta::Delta;
 use crate::error::{Error, Result};
 use crate::filters::Filter as AnyFilter;
 use crate::format::Blob;
@@ -278,13 +277,6 @@ impl Filter {
     /// Whether both have equal profiles, parameters and contents.
     pub fn equals(&self, other: &Filter) -> Result<bool> {
         self.blob.equals(&other.blob)
-    }
-
-    /// The filter that a delta turns this one into.
-    pub fn apply(&self, delta: &Uint8Array) -> Result<Filter> {
-        let mut bytes = Vec::new();
-        extend(&mut bytes, delta)?;
-        Filter::new(self.blob.apply(Delta::decode_for(&self.blob, bytes)?)?)
     }
 
     /// An independent copy.

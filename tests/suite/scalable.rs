@@ -287,22 +287,3 @@ fn all_or_none() {
         assert!(digests(0..68).iter().all(|&digest| filter.has_digest(digest)));
     }
 }
-
-/// Each slice is a Bloom filter of its own, and they have all bits.
-#[test]
-fn slices_are_bloom_filters() {
-    let mut filter = ScalableBloomFilter::new(10, 0.1, 3, 0.5, 7).unwrap();
-    let keys: Vec<u64> = (0_u64..300).map(|i| digest(7, &i.to_le_bytes())).collect();
-    filter.add_digests(&keys).unwrap();
-    let blooms = filter.to_blooms().unwrap();
-    let shapes: Vec<_> = blooms.iter().map(|bloom| (bloom.bits(), bloom.hashes())).collect();
-    assert_eq!(shapes, filter.shapes().collect::<Vec<_>>());
-    assert!(blooms.len() > 2);
-    assert_eq!(
-        blooms.iter().flat_map(|bloom| bloom.as_bytes()).copied().collect::<Vec<_>>(),
-        filter.as_bytes()
-    );
-    for asked in (0_u64..3000).map(|i| digest(7, &i.to_le_bytes())) {
-        assert_eq!(blooms.iter().any(|bloom| bloom.has_digest(asked)), filter.has_digest(asked));
-    }
-}

@@ -17,8 +17,6 @@ export interface Recording {
   /** Where the list is from. */
   source: string;
   publicKey: string;
-  /** The files of the last generation: the base, then the deltas. */
-  files: URL[];
   generations: Generation[];
 }
 
@@ -28,6 +26,5 @@ export const folder = new URL("../recording/", location.href);
 export async function recorded(): Promise<Recording> {
   const response = await fetch(new URL("recording.json", folder));
   if (!response.ok) throw new Error(`the recording could not be loaded: status ${response.status}`);
-  const recording = await response.json();
-  return { ...recording, files: recording.files.map((name: string) => new URL(name, folder)) };
+  return response.json();
 }

@@ -1,7 +1,7 @@
 /** The lower half of the section See: the layers of a blob as a picture. */
-import { decode, type Filter, init, RibbonFilter } from "bloom-wasm/slim";
+import { decode, type Filter, init, openFeed, RibbonFilter } from "bloom-wasm/slim";
 import { bar } from "../bar.ts";
-import { recorded } from "../feeds/recording.ts";
+import { folder, recorded } from "../feeds/recording.ts";
 import { find } from "../page.ts";
 import { inWords, oneIn, plural, size } from "../words.ts";
 import { layersOf } from "./layers.ts";
@@ -67,19 +67,18 @@ const demos = {
     const options = { fpr: 0.01, allow: names("good", 5000), name: "2,000 made-up hosts, and 5,000 allowed ones" };
     return RibbonFilter.from(names("bad", 2000), options);
   },
-  /** The recorded feed's base with all of its deltas. */
+  /** The last generation of the recorded feed: a base and its deltas. */
   async feed(): Promise<Filter> {
-    const { files } = await recorded();
-    const [base, ...deltas] = await Promise.all(files.map(bytesOf));
-    return deltas.reduce<Filter>((filter, delta) => filter.apply(delta), decode(base!));
+    const { publicKey, generations } = await recorded();
+    const url = new URL("feed.json", folder);
+    const host: typeof fetch = async (input, init) =>
+      String(input) === url.href ? new Response(generations.at(-1)!.manifest) : fetch(input, init);
+    const feed = await openFeed(url, { publicKey, fetch: host, cache: null });
+    const { filter } = feed;
+    feed.close();
+    return filter;
   },
 };
-
-async function bytesOf(url: URL) {
-  const response = await fetch(url);
-  if (!response.ok) throw new Error(`the server answered with status ${response.status}`);
-  return new Uint8Array(await response.arrayBuffer());
-}
 
 export const showFile = (file: File) => show(async () => decode(await file.arrayBuffer()));
 export const showDemo = (name: keyof typeof demos) => show(demos[name]);

@@ -23,25 +23,6 @@ impl Omitted {
         Omitted { allow_suffixes: true, min_length: 0, min_count: 0 }
     }
 
-    /// What to do if a list gives other keys than those of a blob that was built from it.
-    pub fn advice(&self, profile: Profile) -> &'static str {
-        match profile {
-            Profile::Url if self.allow_suffixes => {
-                "give the list that it was made from; without --allow-suffixes if it was built without"
-            }
-            Profile::Url => {
-                "give the list that it was made from, and --allow-suffixes if it was built with it or in JavaScript"
-            }
-            Profile::Password { sha1: false, .. } => {
-                "give the list that it was made from, and the --min-length that it was built with"
-            }
-            Profile::Password { .. } => {
-                "give the list that it was made from, and the --min-count that it was built with"
-            }
-            Profile::Raw => "give the list that it was made from",
-        }
-    }
-
     /// Fails for an option that means nothing with this profile.
     pub fn check(&self, profile: Profile) -> Result<()> {
         match profile {

@@ -1,10 +1,8 @@
 //! The commands, a file each. None imports another.
 
-pub mod apply;
 pub mod build;
 pub mod check;
 pub mod completions;
-pub mod diff;
 pub mod export;
 pub mod feed;
 pub mod import;

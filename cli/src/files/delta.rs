@@ -46,7 +46,7 @@ impl<'a> DeltaInfo<'a> {
     pub fn rows(&self) -> Vec<Row> {
         let count = self.count.map_or("as before".to_owned(), |count| grouped(count.into()));
         vec![
-            ("kind", "delta: brings a blob up to date".to_owned()),
+            ("kind", "delta: brings a blob up to date, as a file of a feed".to_owned()),
             ("for", format!("the blob with the id {}", self.parent)),
             ("profile", self.profile.to_owned()),
             ("name", self.name.unwrap_or("none").to_owned()),

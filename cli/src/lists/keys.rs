@@ -189,11 +189,6 @@ impl Summary {
         self.lists.iter().map(|list| list.lines.keys).collect()
     }
 
-    /// What all lists hold together. `keys` is the number of different keys.
-    pub fn counts(&self, keys: u64) -> Counts {
-        Counts { keys, skipped: self.lines.skipped }
-    }
-
     /// How many different keys each list has. `digests` are those of all entries, in their order; those of each list are
     /// sorted here, since counting them needs no other memory then.
     pub fn count_keys(&self, digests: &mut [u64]) -> Vec<u64> {

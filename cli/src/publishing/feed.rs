@@ -279,7 +279,7 @@ impl Next {
         let (last, removed) = (publisher.last_count()?, self.removed.len() as u64);
         // The removed keys aren't known one by one if the state is an old copy, or if it or a part of it was lost.
         let is_known = kept + removed >= last && !publisher.has_newer_live()?;
-        Ok(if is_known { Change::new(last, removed, None) } else { Change::of_counts(last, count) })
+        Ok(if is_known { Change::new(last, removed) } else { Change::of_counts(last, count) })
     }
 
     /// How many keys each tag of the last generation had, and has now.

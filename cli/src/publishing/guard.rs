@@ -34,30 +34,26 @@ pub struct Change {
     before: u64,
     /// How many of them are gone, at least.
     removed: u64,
-    /// What the old list and the new one hold, if both are known.
-    counts: Option<[Counts; 2]>,
 }
 
 impl Change {
     /// The change of a list of which only the number of keys is known, before and now.
     pub fn of_counts(before: u64, now: u64) -> Self {
-        Change::new(before, before.saturating_sub(now), None)
+        Change::new(before, before.saturating_sub(now))
     }
 
-    /// The change of a list of which it is known how many keys are removed, and maybe what else it holds.
-    pub fn new(before: u64, removed: u64, counts: Option<[Counts; 2]>) -> Self {
-        Change { before, removed, counts }
+    /// The change of a list of which it is known how many keys are removed.
+    pub fn new(before: u64, removed: u64) -> Self {
+        Change { before, removed }
     }
 
     /// Why it is refused, if it is.
     fn objection(&self, max: f64) -> Option<String> {
-        let &Change { before, removed, counts } = self;
-        if is_too_much(removed, before, max) {
+        let &Change { before, removed } = self;
+        is_too_much(removed, before, max).then(|| {
             let (removed, before, max) = (grouped(removed), grouped(before), percent(max));
-            return Some(format!("{removed} of {before} keys would be removed, and at most {max}% may be"));
-        }
-        let [old, new] = counts.filter(|_| before >= LEAST)?;
-        skipped(old, new, max)
+            format!("{removed} of {before} keys would be removed, and at most {max}% may be")
+        })
     }
 }
 
@@ -169,7 +165,7 @@ mod tests {
 
     #[test]
     fn removed_keys() {
-        let refused = |before, removed, max| Change::new(before, removed, None).objection(max).is_some();
+        let refused = |before, removed, max| Change::new(before, removed).objection(max).is_some();
         // A third, by default, from 100 keys on.
         for (before, removed, expected) in [
             (300, 100, true),
@@ -192,8 +188,8 @@ mod tests {
     #[test]
     fn skipped_lines() {
         let refused = |old: [u64; 2], new: [u64; 2], max| {
-            let counts = [old, new].map(|[keys, skipped]| Counts { keys, skipped });
-            Change::new(1000, 0, Some(counts)).objection(max).is_some()
+            let [old, new] = [old, new].map(|[keys, skipped]| Counts { keys, skipped });
+            skipped(old, new, max).is_some()
         };
         // An adblock list skips most of its lines, always.
         assert!(!refused([1000, 9000], [1000, 9000], 0.0));

@@ -2,7 +2,6 @@
 //! memory.
 
 mod cli;
-mod diff;
 mod feed;
 mod import;
 mod in_process;

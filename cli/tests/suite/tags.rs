@@ -201,12 +201,6 @@ fn bad_input() {
     refused(&folder, &publish(&format!("{most} --without-tag a")), "begin another");
     done(&folder, &format!("feed publish @most{most} --state @most.state --profile raw --shards 4"));
     assert_eq!(done(&folder, "check @most key").matches(',').count(), 254, "a key in all lists");
-    // A list of changes knows no tags: `diff` says so before it reads any, and nothing is written.
-    for words in ["build a new blob, or publish a feed, with --tag", "[wrong_kind]"] {
-        refused(&folder, "diff @list @list --base @blob -o @delta", words);
-        refused(&folder, "diff @missing @missing --base @blob -o @delta", words);
-    }
-    assert!(!folder.path().join("delta").exists());
 }
 
 /// What the manifest in a folder says.
