@@ -600,13 +600,16 @@ function feed(title, publishing, following, ends) {
 
     const { default: its } = await js(worker, cwd);
     const env = { PWNED_URL: "https://pwned.example/shards.json", PUBLIC_KEY: publicKey };
-    const ask = async (value) => {
+    const send = async (body) => {
       const waiting = [];
-      const request = new Request("https://a.example", { method: "POST", body: JSON.stringify({ password: value }) });
+      const request = new Request("https://a.example", { method: "POST", body });
       const response = await its.fetch(request, env, { waitUntil: (promise) => waiting.push(promise) });
       await Promise.all(waiting);
-      return response.json();
+      return response;
     };
+    const ask = async (value) => (await send(JSON.stringify({ password: value }))).json();
+    for (const body of ["{", "{}", "null", '{ "password": 1 }', undefined])
+      assert.equal((await send(body)).status, 400, body);
     assert.deepEqual(await ask("123456"), { pwned: true });
     assert.deepEqual(await ask("correct horse battery staple"), { pwned: false });
   });
