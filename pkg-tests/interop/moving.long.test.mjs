@@ -3,12 +3,15 @@
  * used, and the answers there are the same.
  */
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { createServer as createSocketServer } from "node:net";
 import { extname, join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import { build } from "esbuild";
 import { root, installed as tools } from "../../scripts/setup.mjs";
 import { FAILS_ONCE, missing as missingBrowser, newPage, PATIENCE, puppeteer } from "../helpers/browsers.mjs";
@@ -241,6 +244,114 @@ moves("From Redis to Node", [systems.redisTools()], ({ python, js }, { path }) =
     answersOf(cwd, js[0], answers);
   }),
 );
+
+/** A Redis that knows BF.SCANDUMP, and answers it with the chunks that a real one gave. */
+async function recordedRedis(chunks) {
+  const answer = ([command, ...args]) => {
+    switch (command.toUpperCase()) {
+      case "HELLO":
+        return args[0] === "3" ? "%1\r\n$5\r\nproto\r\n:3\r\n" : "*2\r\n$5\r\nproto\r\n:2\r\n";
+      case "INFO":
+        return "$9\r\nloading:0\r\n";
+      case "BF.SCANDUMP": {
+        if (args[0] !== "list") return "-ERR not found\r\n";
+        const at = chunks.findIndex(({ iterator }) => String(iterator) === args[1]);
+        if (at < 0 && args[1] !== "0") return "-ERR no such iterator\r\n";
+        const { iterator, bytes } = chunks[at + 1] ?? { iterator: 0, bytes: Buffer.alloc(0) };
+        return Buffer.concat([Buffer.from(`*2\r\n:${iterator}\r\n$${bytes.length}\r\n`), bytes, Buffer.from("\r\n")]);
+      }
+      default:
+        return "+OK\r\n";
+    }
+  };
+  const server = createSocketServer((socket) => {
+    let words = []; // all lines of a command: how many words, and then each word after its length
+    socket.setEncoding("latin1").on("data", (text) => {
+      words = [...words.slice(0, -1), ...`${words.at(-1) ?? ""}${text}`.split("\r\n")];
+      for (let count; (count = 2 * Number(words[0]?.slice(1))) && words.length > count + 1; )
+        socket.write(answer(words.splice(0, count + 1).filter((_, i) => i > 0 && i % 2 === 0)));
+    });
+  });
+  await once(server.listen(0, "localhost"), "listening");
+  return server;
+}
+
+const clients = tools("redis-clients", ["redis@6.3.1", "ioredis@6.0.0"]);
+const noClients = !clients && skipped("docs/moving.md, RedisBloom", "npm could not install redis and ioredis");
+
+test("From RedisBloom to Node", { skip: noClients, timeout: 4 * PATIENCE }, async () => {
+  const { js } = code["From Redis to Node"];
+  const home = join(root, "tests/interop/redisbloom");
+  const { cases } = JSON.parse(readFileSync(join(home, "manifest.json"), "utf8"));
+  // Without the type of the replies, the program fails instead of reading damaged chunks.
+  const [, program] = js;
+  const [url, ask, connect] = [
+    "process.env.REDIS_URL",
+    'await client.bf.scanDump("list", at)',
+    /^const client = .*$/m.exec(program)[0],
+  ];
+  const asStrings = program.replace(".withTypeMapping(asBytes)", "");
+  const [, line] = /With `ioredis`, a chunk comes from `(.*)`\.$/m.exec(text);
+  const ioredis = program
+    .replace(/^import .* "redis";$/m, 'import Redis from "ioredis";')
+    .replace(/^const asBytes.*\n/m, "")
+    .replace(connect, `const client = new Redis(${url});`)
+    .replace(`const { iterator, chunk } = ${ask};`, `${line};`)
+    .replace("client.destroy()", "client.disconnect()");
+  assert.ok(asStrings !== program && ioredis.includes(line) && !ioredis.includes(ask));
+  for (const id of ["scaled-x2", "unicode", "v1.1.0-scaled-unicode"]) {
+    const its = cases.find((one) => one.id === id);
+    const chunks = its.chunks.map(({ iter, file }) => ({ iterator: iter, bytes: readFileSync(join(home, file)) }));
+    const probes = readFileSync(join(home, its.probes), "utf8").trimEnd().split("\n");
+    // No argument of a program has a NUL.
+    const answers = probes.map((probe) => probe.split("\t")).filter(([, key]) => !key.includes("\\u0000"));
+    assert.ok(answers.length > 300 && new Set(answers.map(([answer]) => answer)).size === 2);
+    const server = await recordedRedis(chunks);
+    try {
+      const env = { ...process.env, REDIS_URL: `redis://localhost:${server.address().port}` };
+      const ran = (code, keys) => {
+        // In the folder where the clients are installed.
+        const at = (name) => JSON.stringify(pathToFileURL(createRequire(join(clients, "user.cjs")).resolve(name)).href);
+        const cwd = work("redisbloom");
+        writeFileSync(
+          join(cwd, "ask.mjs"),
+          code.replace(/(?<=from )"(io)?redis"/, (name) => at(JSON.parse(name))),
+        );
+        return promisify(execFile)(process.execPath, ["ask.mjs", ...keys], { cwd, env, timeout: PATIENCE });
+      };
+      for (const code of [program, ioredis]) {
+        const { stdout } = await ran(
+          code,
+          answers.map(([, key]) => JSON.parse(key)),
+        );
+        assert.deepEqual(
+          stdout.trimEnd().split("\n"),
+          answers.map(([answer]) => (answer === "1" ? "maybe" : "no")),
+        );
+      }
+      await assert.rejects(ran(asStrings, ["a"]), /must be an instance of Buffer/);
+      await assert.rejects(ran(program.replace('"list"', '"other"'), ["a"]), /not found/);
+    } finally {
+      server.close();
+    }
+  }
+});
+
+test("imported filters have the methods that the page says, and no others", async () => {
+  const { BloomFilter, ForeignFilter, decode } = await installed();
+  const imported = decode(ForeignFilter.from(["a"], { format: "guava" }).toForeign(), { format: "guava" });
+  const own = BloomFilter.withCapacity(10, 0.01);
+  const [, table] = /imported filters have it \|\n\| --- .*\n([\s\S]*?)\n\n/.exec(text);
+  const said = table.split("\n").map((row) => row.split(" | ").slice(1));
+  assert.equal(said.length, 9);
+  for (const [here, whether] of said) {
+    const [name] = /\w+/.exec(here);
+    if (name === "decode") assert.equal(whether, "yes |");
+    else if (name === "withCapacity")
+      assert.ok(!(name in ForeignFilter) && name in BloomFilter && "from" in ForeignFilter);
+    else assert.deepEqual([name in imported, name in own], [whether === "yes |", true], name);
+  }
+});
 
 moves("From flor to Node", [systems.florOfPython()], async ({ python, js }, system) => {
   const cwd = work("flor");

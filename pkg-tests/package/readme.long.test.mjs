@@ -3,7 +3,7 @@
  * replaced.
  */
 import assert from "node:assert/strict";
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { extname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -156,8 +156,22 @@ test("a Cloudflare Worker, which tries again after a failure", { skip: noWorkerd
     handleRuntimeStdio: (...streams) => streams.map((stream) => stream.resume()),
   });
   try {
-    const ask = (url) =>
-      worker.dispatchFetch("http://worker.example/", { method: "POST", body: JSON.stringify({ url }) });
+    const send = (body) => worker.dispatchFetch("http://worker.example/", { method: "POST", body });
+    const ask = (url) => send(JSON.stringify({ url }));
+    const refuses = async () => {
+      for (const body of [
+        "{",
+        "{}",
+        "null",
+        "[]",
+        '"http://evil.example/"',
+        '{ "url": 1 }',
+        '{ "url": null }',
+        undefined,
+      ])
+        assert.equal((await send(body)).status, 400, body);
+    };
+    await refuses();
     const failed = await ask("https://evil.example/").then(
       ({ status }) => status,
       () => 500,
@@ -170,6 +184,8 @@ test("a Cloudflare Worker, which tries again after a failure", { skip: noWorkerd
     assert.deepEqual(await (await ask("/\\www.evil.example/x")).json(), { maybeListed: true });
     for (const none of ["", "javascript:void 0", "/login"])
       assert.deepEqual(await (await ask(none)).json(), { maybeListed: null }, none);
+    await refuses();
+    assert.deepEqual(await (await ask("https://evil.example/")).json(), { maybeListed: true });
     assert.deepEqual(asked, Array(2).fill("https://lists.example/bad.bloom"));
   } finally {
     await worker.dispose();
@@ -223,7 +239,8 @@ describe("a page in Chromium", { skip: noPages, timeout: 3 * PATIENCE }, () => {
     });
   });
 
-  // Vite inlines files of up to 4 kB into the script, as data: URLs.
+  // Vite inlines files of up to 4 kB into the script, as data: URLs, which this policy forbids to fetch.
+  const policy = `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self'; connect-src 'self'">`;
   for (const [size, more] of [
     ["small", 0],
     ["large", 10_000],
@@ -240,13 +257,25 @@ describe("a page in Chromium", { skip: noPages, timeout: 3 * PATIENCE }, () => {
         join(cwd, "app.js"),
         `import { loading } from "./loading.js"; ${ask}.then((text) => (document.title = text));`,
       );
-      writeFileSync(join(cwd, "index.html"), '<!doctype html><script type="module" src="app.js"></script>');
-      await vite.build({ root: cwd, configFile: false, logLevel: "error" });
-      await visited(join(cwd, "dist"), (page) => until(() => page.title(), "true,false"));
+      writeFileSync(join(cwd, "index.html"), `<!doctype html>${policy}<script type="module" src="app.js"></script>`);
+      const files = async () => {
+        await vite.build({ root: cwd, configFile: false, logLevel: "error" });
+        await visited(join(cwd, "dist"), (page) => until(() => page.title(), "true,false"));
+        return readdirSync(join(cwd, "dist/assets")).filter((name) => name.endsWith(".bloom")).length;
+      };
+      assert.equal(await files(), more ? 1 : 0);
 
       const { loading } = await import(pathToFileURL(join(cwd, "loading.js")));
       const filter = await loading;
       assert.deepEqual([filter.hasUrl("http://evil.example/"), filter.hasUrl("http://a.example/")], [true, false]);
+
+      // As docs/javascript.md says of a fetch of one's own.
+      const [, inFile] = /`(\.\/list\.bloom\?.*?)`/.exec(readFileSync(join(root, "docs/javascript.md"), "utf8"));
+      const [, place] = /load\((new URL\(.*?\))\)/.exec(sample("With a bundler, and in Node"));
+      const own = place.replace("./list.bloom", inFile);
+      const fetching = replaced(sample("With a bundler, and in Node"), place, `fetch(${own})`);
+      writeFileSync(join(cwd, "loading.js"), fetching);
+      assert.equal(await files(), 1);
     });
   }
 });

@@ -4,11 +4,12 @@
  */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
+import { LISTS as LISTS_OF_PACKAGES, text } from "../../scripts/lists.mjs";
 import { root } from "../../scripts/setup.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
 import { shell } from "../interop/docs.mjs";
@@ -316,6 +317,70 @@ const README = "README.md";
   });
 }
 
+test("how large lists become: README, docs/lists.md, docs/benchmarks.md and the example of an extension agree", async () => {
+  const texts = Object.fromEntries(
+    [README, LISTS, "docs/benchmarks.md", "examples/extension/README.md"].map((file) => [
+      file,
+      readFileSync(join(root, file), "utf8"),
+    ]),
+  );
+  const short = (bytes) => {
+    const [number, unit] = bytes < 1e6 ? [bytes / 1e3, "kB"] : [bytes / 1e6, "MB"];
+    return `${number < 10 ? number.toFixed(1) : Math.round(number)} ${unit}`;
+  };
+  const row = (file, name) => {
+    const [found, ...more] = texts[file].split("\n").filter((line) => line.startsWith(`| ${name}`));
+    assert.deepEqual(more, [], `${file}: ${name}`);
+    return found.slice(2, -2).split(" | ");
+  };
+  const bytes = (name) =>
+    row("docs/benchmarks.md", name)
+      .slice(1)
+      .map((cell) => Number(/[\d,]+/.exec(cell)[0].replaceAll(",", "")));
+  const rates = ["1e-2", "1e-3", "1e-4", "1e-6"];
+  const lists = {
+    phishing: { measured: "13,752 phishing hosts (eth", said: "13,752 phishing hosts |" },
+    malicious: { measured: "1,109,726 malicious hosts (", said: "1.1 million malicious hosts |" },
+    passwords: { measured: "999,999 common passwords (", said: "1 million common passwords |" },
+  };
+  for (const its of Object.values(lists)) {
+    its.bytes = bytes(its.measured);
+    const [text, gzipped, , warning, , blocking] = its.bytes;
+    assert.deepEqual(row(README, its.said).slice(1), [text, gzipped, warning, blocking].map(short));
+  }
+  // maltrail's list isn't in any package.
+  for (const [name, its] of Object.entries(lists).filter(([name]) => name in LISTS_OF_PACKAGES)) {
+    const { keys, profile } = LISTS_OF_PACKAGES[name]();
+    const cwd = work("sizes", { "list.txt": text(keys) });
+    const blobs = rates.map((rate) => {
+      shell(`bloom-wasm build list.txt -o list.bloom --profile ${profile} --fpr ${rate}`, cwd);
+      return statSync(join(cwd, "list.bloom")).size;
+    });
+    const list = readFileSync(join(cwd, "list.txt"));
+    const { length } = gzipSync(list, { level: 9 });
+    assert.ok(Math.abs(length / its.bytes[1] - 1) < 0.01, "another zlib may be a little better");
+    assert.deepEqual([list.length, ...blobs], [its.bytes[0], ...its.bytes.slice(2)], name);
+  }
+
+  const { phishing, malicious } = lists;
+  const at = (its, rate) => short(its.bytes[2 + rates.indexOf(rate)]);
+  const help = shell("bloom-wasm help build", root).replace(/\s+/g, " ");
+  for (const [what, rate] of [
+    ["block the page", "1e-6"],
+    ["warn, or ask the full list", "1e-3"],
+    ["skip what was seen", "1e-2"],
+  ]) {
+    const [, said, ...sizes] = row(LISTS, what);
+    assert.match(said, new RegExp(`--fpr ${rate}\``));
+    assert.deepEqual(sizes, [at(phishing, rate), at(malicious, rate)], what);
+    assert.match(help, new RegExp(`${rate} to ${what.split(/[ ,]/)[0]}`));
+  }
+  assert.match(shell("bloom-wasm help feed publish", root).replace(/\s+/g, " "), /1e-6 to block a page, 1e-3 to warn/);
+  const said = [phishing, malicious].map((its) => `${at(its, "1e-6")} instead of ${at(its, "1e-3")}`);
+  const extension = texts["examples/extension/README.md"].replace(/\s+/g, " ");
+  for (const words of said) assert.ok(extension.includes(words), words);
+});
+
 {
   const [urls, passwords] = [take(LISTS, "Check URLs", "js"), take(LISTS, "Check passwords", "js")];
   test("docs/lists.md: checking URLs and passwords", async (context) => {
@@ -525,13 +590,16 @@ function feed(title, publishing, following, ends) {
 
     const { default: its } = await js(worker, cwd);
     const env = { PWNED_URL: "https://pwned.example/shards.json", PUBLIC_KEY: publicKey };
-    const ask = async (value) => {
+    const send = async (body) => {
       const waiting = [];
-      const request = new Request("https://a.example", { method: "POST", body: JSON.stringify({ password: value }) });
+      const request = new Request("https://a.example", { method: "POST", body });
       const response = await its.fetch(request, env, { waitUntil: (promise) => waiting.push(promise) });
       await Promise.all(waiting);
-      return response.json();
+      return response;
     };
+    const ask = async (value) => (await send(JSON.stringify({ password: value }))).json();
+    for (const body of ["{", "{}", "null", '{ "password": 1 }', undefined])
+      assert.equal((await send(body)).status, 400, body);
     assert.deepEqual(await ask("123456"), { pwned: true });
     assert.deepEqual(await ask("correct horse battery staple"), { pwned: false });
   });

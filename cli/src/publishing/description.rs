@@ -33,8 +33,8 @@ pub struct DescriptionArgs {
     profile: Option<ProfileArg>,
     #[command(flatten)]
     password: PasswordArgs,
-    /// The false-positive rate: per check with --profile url, otherwise per key. Default 1e-3, or 1e-4 with --profile
-    /// password. The base and all deltas share it
+    /// The false-positive rate: per check with --profile url, otherwise per key. Give 1e-6 to block a page, 1e-3 to warn
+    /// or to ask the full list. Default 1e-3, or 1e-4 with --profile password. The base and all deltas share it
     #[arg(long, allow_negative_numbers = true, value_parser = parse_fpr)]
     fpr: Option<f64>,
     /// The seed of the hash, 0 to 2^64 - 1. Default 0, or random with --secret-file
