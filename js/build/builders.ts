@@ -14,10 +14,11 @@ import {
 } from "../boundary/input.js";
 import { handled } from "../boundary/stream.js";
 import { Filter, type FilterClass, isFilter } from "../filter/filter.js";
-import type { DecodeOptions } from "../filter/reading.js";
+import type { DecodeOptions, LoadOptions } from "../filter/reading.js";
+import type { Source } from "../filter/receive.js";
 import { ask, call, release } from "../wasm/call.js";
 import { classes, hold, holdAs, rawOf, WasmEngine } from "../wasm/engine.js";
-import { decodeRaw } from "../wasm/load.js";
+import { decodeRaw, loadOwn } from "../wasm/load.js";
 import { put } from "../wasm/scratch.js";
 import { type KeyStream, pushSource } from "./keystream.js";
 import { List } from "./lists.js";
@@ -116,14 +117,26 @@ abstract class OwnFilter extends Filter {
     bytes: Uint8Array | ArrayBuffer,
     options?: DecodeOptions,
   ): F {
-    requireClass(this);
+    requireClass(this, "decode");
     return holdAs(decodeRaw(bytes, options), this) as unknown as F;
+  }
+
+  /** Like the function `load`, but only for a blob of this class's kind, as {@link decode}. */
+  static async load<F extends Filter>(
+    this: { readonly prototype: F },
+    source: Source,
+    options: LoadOptions = {},
+  ): Promise<F> {
+    handled(source);
+    requireClass(this, "load");
+    return (await loadOwn(source, options, (raw) => holdAs(raw, this))) as unknown as F;
   }
 }
 
-/** Throws unless `decode` was called on a class. */
-function requireClass(its: unknown): asserts its is FilterClass {
-  if (typeof its !== "function" || !Object(its).prototype) throw invalidParameter("decode must be called on a class");
+/** Throws unless a static method was called on a class. */
+function requireClass(its: unknown, method: string): asserts its is FilterClass {
+  if (typeof its !== "function" || !Object(its).prototype)
+    throw invalidParameter(`${method} must be called on a class`);
 }
 
 const addKey = (raw: RawFilter, length: number) => raw.addKey(length) ?? raw.add(length);

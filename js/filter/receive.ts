@@ -177,14 +177,31 @@ async function fetched(input: string | Request, options: OpenOptions): Promise<R
   // left to `fetch`.
   const [, inlined] = /^[\0- ]*data:[^,]{0,99};base64,([\w+/]+=*)$/i.exec(String(input)) ?? [];
   if (inlined) return new Response(Uint8Array.from(atob(inlined), (one) => one.charCodeAt(0)));
-  try {
-    if (cache) return await fetch(input, { signal, cache });
-  } catch (error) {
-    // Cloudflare's workerd throws for the option itself until a compatibility date of 2024-11-11, and for single modes
-    // after it.
-    if (!/\bcache\b/.test(Object(error).message)) throw error;
-  }
-  return fetch(input, { signal });
+  const ask = async () => {
+    try {
+      if (cache) return await fetch(input, { signal, cache });
+    } catch (error) {
+      // Cloudflare's workerd throws for the option itself until a compatibility date of 2024-11-11, and for single modes
+      // after it.
+      if (!/\bcache\b/.test(Object(error).message)) throw error;
+    }
+    return fetch(input, { signal });
+  };
+  // A Request of another method may have changed something, and its body may be used up.
+  const { method = "GET" } = Object(input);
+  return ask().catch((error: unknown) => {
+    if (method !== "GET" || signal?.aborted || !isReset(error)) throw error;
+    return ask();
+  });
+}
+
+/**
+ * Whether an error of `fetch` says that the connection was reset. A server may close an idle one just when it is used
+ * again: browsers then ask once more themselves, and Node doesn't.
+ */
+function isReset(error: unknown, depth = 0): boolean {
+  const { code, cause } = Object(error);
+  return code === "ECONNRESET" || code === "UND_ERR_SOCKET" || (depth < 9 && cause ? isReset(cause, depth + 1) : false);
 }
 
 /** Opens a response. `asked` is the URL that was requested, if known; after redirects, the response has another one. */

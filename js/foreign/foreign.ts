@@ -221,11 +221,20 @@ function isForeign(options: unknown): options is ForeignSource {
  */
 export function load(source: Source, options?: LoadOptions & { format?: undefined }): Promise<Filter<AnyKey>>;
 export function load(source: Source, options: LoadOptions & ForeignSource): Promise<ForeignFilter>;
-export async function load(source: Source, options: LoadOptions = {}): Promise<Filter<AnyKey>> {
+export function load(source: Source, options?: LoadOptions): Promise<Filter<AnyKey>> {
+  return loadAs(source, options);
+}
+
+/** Loads a filter, and makes an object of it. */
+async function loadAs(
+  source: Source,
+  options: LoadOptions = {},
+  made?: (raw: RawFilter) => Filter<AnyKey>,
+): Promise<Filter<AnyKey>> {
   handled(source);
-  if (!isForeign(options)) return loadOwn(source, options);
+  if (!isForeign(options)) return loadOwn(source, options, made);
   known(options, "load", loading, reading);
-  return loadInto(source, options, foreign(options));
+  return loadInto(source, options, foreign(options), made);
 }
 
 /** A format whose bytes are JSON, which may be given as text or as an object. */
@@ -306,6 +315,14 @@ export class ForeignFilter extends Filter<AnyKey> {
   static decode(source: string | object, options?: ForeignSource | DecodeOptions): ForeignFilter {
     const raw = isForeign(options) ? decodeForeign(source, options) : decodeRaw(source as Uint8Array, options);
     return held(raw);
+  }
+
+  /** Like the function {@link load}, but throws `wrong_kind` for a filter of our own kinds. */
+  static load(
+    source: Source,
+    options?: LoadOptions & (ForeignSource | { format?: undefined }),
+  ): Promise<ForeignFilter> {
+    return loadAs(source, options, held) as Promise<ForeignFilter>;
   }
 
   /**

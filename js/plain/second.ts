@@ -4,6 +4,7 @@ import { type Canonical, canonical, escapedPath, singleSlashes, withoutDots } fr
 import { isJoiner, isNewer, modern } from "./characters.js";
 import { decode, encode } from "./punycode.js";
 import {
+  changed,
   cut,
   hasPort,
   isAscii,
@@ -54,20 +55,18 @@ function beforeHiddenDots(parts: string[]): number {
  * Where a host finds a page if it takes escapes literally, or replaces each of them once, and the canonical form may be
  * elsewhere: a folder above the page, or a path and a query. FORMAT.md section 10, "The folders of an escaped path".
  */
-export function escapedFolders(text: string): string[] {
-  const taken = text.includes("%") ? take(toBytes(text)) : undefined;
+export function escapedFolders(bytes: string): string[] {
+  const taken = bytes.includes("%") ? take(bytes) : undefined;
   if (!taken?.path.includes("%")) return [];
   const literal = parsedPath(taken);
-  const once = `/${literal.join("/")}`.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
   const end = beforeHiddenDots(literal);
   if (end < 0) return [];
-  const resolved = withoutDots(escapedPath(singleSlashes(once)));
-  const folder = (parts: string[], end: number) =>
-    `/${parts
-      .slice(0, end)
-      .map((part) => `${part}/`)
-      .join("")}`;
+  const once = literal.map((part) =>
+    `/${part}`.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16))),
+  );
+  const resolved = withoutDots(escapedPath(singleSlashes(once.join(""))));
   const next = beforeHiddenDots(resolved);
+  const folder = (parts: string[], end: number) => ["", ...parts.slice(0, end), ""].join("/");
   const paths = [folder(literal, end), next < 0 ? `/${resolved.join("/")}${taken.query}` : folder(resolved, next)];
   // The root is asked for in any case.
   return paths.filter((path) => path !== "/");
@@ -75,18 +74,7 @@ export function escapedFolders(text: string): string[] {
 
 /** Bytes as text. A byte that isn't part of UTF-8 becomes a lone surrogate, U+DC00 and its value. */
 function toText(bytes: string): string {
-  return bytes.replace(
-    /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|[\x80-\xff]/g,
-    (some) => {
-      const { length } = some;
-      let point = some.charCodeAt(0) & (127 >> length);
-      for (let i = 1; i < length; i++) point = (point << 6) | (some.charCodeAt(i) & 63);
-      // Neither a byte alone, nor more bytes than needed, nor half of a surrogate pair, nor beyond Unicode.
-      if (length > 1 && point >= 2 ** (5 * length - 4) && point >> 11 !== 27 && point < 0x110000)
-        return String.fromCodePoint(point);
-      return some.replace(/./gs, (byte) => String.fromCharCode(0xdc00 + byte.charCodeAt(0)));
-    },
-  );
+  return changed(bytes, (point, byte) => String.fromCodePoint(point < 0 ? 0xdc00 + byte : point));
 }
 
 /** The inverse of {@link toText}. */
@@ -99,21 +87,31 @@ function toHost(text: string): string {
 /** The host with the characters of the newest tables, and its port. */
 function modernHost(host: string, joiners: boolean, older = false): string {
   // Twice, because what one round makes of a character may complete an escape.
-  for (let i = 0; i < 2; i++) host = toHost(modern(toText(unescaped(host)), joiners, older));
+  for (let i = 0; i < 2; i++) host = modern(unescaped(host), joiners, older);
   return host;
 }
 
 /** Whether a host is longer than any that a browser opens. Parsers may take minutes for it. */
 function isLong(host: string): boolean {
-  return (
-    host.replace(/[0.]/g, "").length >= 4096 ||
-    host.split(".").some((label) => label.length >= 1000 && label.replace(/0/g, "").length >= 64)
-  );
+  let [length, digits, all] = [0, 0, 0];
+  for (let at = 0; at < host.length; at++) {
+    const code = host.charCodeAt(at);
+    if (code === 46) length = digits = 0;
+    else {
+      length++;
+      if (code !== 48) {
+        digits++;
+        all++;
+      }
+    }
+    if (all >= 4096 || (length >= 1000 && digits >= 64)) return true;
+  }
+  return false;
 }
 
 /** Whether the host of a text is long. */
-export function hasLongHost(text: string): boolean {
-  const host = text.length > 300 ? take(toBytes(text))?.host : undefined;
+export function hasLongHost(bytes: string): boolean {
+  const host = bytes.length >= 1000 ? take(bytes)?.host : undefined;
   return host !== undefined && host.length >= 1000 && isLong(modernHost(host, false));
 }
 
@@ -122,18 +120,18 @@ export function hasLongHost(text: string): boolean {
  * if there is one. `parsed` is what the runtime's parser makes of the text, and `refused` whether it refused that.
  */
 export function bothReadings(
-  text: string,
+  bytes: string,
   parsed: Canonical | undefined,
   refused: boolean,
 ): [Canonical | undefined, Canonical | undefined] {
-  const taken = take(toBytes(text));
+  const taken = take(bytes);
   if (!taken || (taken.isSimple && !refused)) return [parsed, undefined];
-  const plain = toText(unescaped(taken.host));
+  const plain = unescaped(taken.host);
   // It differs from the parser's reading only if joiners may be dropped.
   const host = modernHost(taken.host, refused);
   const { url, isCertain, isNormal } = reading(taken, host);
   // U+1E9E: the only character that older tables map, and differently.
-  const hasSharp = plain.includes("\u1e9e");
+  const hasSharp = plain.includes("\xe1\xba\x9e");
   const isPlain = isAscii(plain) && !/(^|\.)xn--/i.test(withoutPort(host));
   // So that lists are the same wherever they are read.
   if (!isCertain || !(hasSharp || !isNormal || (refused && !isPlain))) return [parsed, url];
@@ -153,16 +151,18 @@ interface Reading {
 /** The canonical form with this host, which may have a port, in ASCII. */
 function reading(taken: Taken, host: string): Reading {
   host = withoutPort(host);
-  const labels = { isLong: isLong(host), isCertain: true, isNormal: true };
+  // The labels of a long host stay as they are.
+  const isKept = !isAscii(host) && isLong(host);
+  const labels = { isCertain: !isKept, isNormal: true };
   const ascii = toAscii(labels);
   let parts: string[];
   if (host[0] === "[" && host.length < 1000) {
     const bytes = Uint8Array.from(host, (byte) => byte.charCodeAt(0));
     parts = [Array.from(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes), (char) => ascii(char)).join("")];
   } else {
-    parts = host.split(".");
+    parts = host.split(".", 129);
     if (parts.length > 128) return { ...labels, url: undefined, isCertain: false };
-    parts = parts.map((label) => ascii(toText(label)));
+    if (!isKept) parts = parts.map((label) => ascii(toText(label)));
   }
   const path = parsedPath(taken).join("/");
   const url = canonical(`${taken.scheme}://${parts.join(".")}/${path}${taken.query}`);
@@ -173,11 +173,11 @@ function reading(taken: Taken, host: string): Reading {
 const FORBIDDEN = /[\0- #%/:<>?@[-^|\x7f\ufffd\udc80-\udcff]/u;
 
 /** How the labels of a host become ASCII, with tables that may be newer than the parser's. Notes what is known of them. */
-function toAscii(labels: { isLong: boolean; isCertain: boolean; isNormal: boolean }): (label: string) => string {
+function toAscii(labels: { isCertain: boolean; isNormal: boolean }): (label: string) => string {
   /** An international label, or a character of an address, in ASCII. It stays as it is if it can't be one. */
   const ascii = (label: string): string => {
     if (isAscii(label)) return label;
-    if (labels.isLong || FORBIDDEN.test(label)) {
+    if (FORBIDDEN.test(label)) {
       labels.isCertain = false;
       return toHost(label);
     }
@@ -190,7 +190,7 @@ function toAscii(labels: { isLong: boolean; isCertain: boolean; isNormal: boolea
       return encode(normal!);
     }
     const joined = Array.from(label)
-      .filter((char) => !isJoiner(char))
+      .filter((char) => !isJoiner(char.codePointAt(0)!))
       .join("");
     return joined === label ? byCharacter(label) : ascii(joined);
   };
@@ -208,7 +208,7 @@ function toAscii(labels: { isLong: boolean; isCertain: boolean; isNormal: boolea
         continue;
       }
       const known = knownAs("", char) ?? knownAs("中", char) ?? knownAs("א", char);
-      if (known === undefined) labels.isCertain &&= isNewer(char);
+      if (known === undefined) labels.isCertain &&= isNewer(char.codePointAt(0)!);
       text += known ?? char.normalize("NFC").toLowerCase().normalize("NFC");
     }
     // Some characters stand for a dot, and more.

@@ -28,8 +28,8 @@ function clean(input: string): string {
 }
 
 /** The canonical form by the runtime's parser, and whether that refused the text, or wasn't asked. */
-function first(text: string): [Canonical | undefined, boolean] {
-  if (!hasLongHost(text)) {
+function first(text: string, bytes: string): [Canonical | undefined, boolean] {
+  if (!hasLongHost(bytes)) {
     const href = parse(text);
     if (href !== undefined) {
       if (special(href.slice(0, schemeLength(href)))) return [canonical(href), false];
@@ -42,7 +42,7 @@ function first(text: string): [Canonical | undefined, boolean] {
     const again = isLocal || (schemeLength(text) > 0 && !hasPort(text)) ? undefined : parse(prefix + text);
     if (again !== undefined) return [canonical(again), false];
   }
-  return [canonical(toBytes(text)), true];
+  return [canonical(bytes), true];
 }
 
 /**
@@ -52,9 +52,10 @@ function first(text: string): [Canonical | undefined, boolean] {
 export function readings(input: string): [Canonical | undefined, ...Canonical[]] {
   requireShort(input);
   const text = clean(input);
-  const [one, other] = bothReadings(text, ...first(text));
+  const bytes = toBytes(text);
+  const [one, other] = bothReadings(bytes, ...first(text, bytes));
   const others = other && other.text !== one?.text ? [other] : [];
-  const inFolders = escapedFolders(text).flatMap((folder) =>
+  const inFolders = escapedFolders(bytes).flatMap((folder) =>
     [one, ...others].flatMap((its) => {
       const found = its && canonical(its.text.slice(0, its.path) + folder);
       return found && found.text !== its.text ? [found] : [];

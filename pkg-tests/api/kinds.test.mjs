@@ -24,6 +24,18 @@ const classes = {
   ribbon: RibbonFilter,
 };
 
+/** Asserts that a promise rejects with a FilterError of this code, whose message has these words. */
+async function rejects(code, promise, words = "") {
+  const error = await promise.then(
+    () => assert.fail(`${code}: it resolved`),
+    (its) => its,
+  );
+  fails(code, () => {
+    throw error;
+  });
+  assert.ok(error.message.includes(words), error.message);
+}
+
 const keys = (count, from = 0) => Array.from({ length: count }, (_, i) => `key ${from + i}`);
 const hits = (filter, count) => filter.hasMany(keys(count, 1e9)).reduce((sum, hit) => sum + hit, 0);
 
@@ -238,6 +250,34 @@ test("golden files of every kind, of which those with layers can't be changed", 
   const foreign = [...kinds].filter((kind) => !(kind in classes));
   assert.ok(kinds.size - foreign.length === Object.keys(classes).length && foreign.length >= 11, [...kinds].join());
   assert.deepEqual(layered, new Set(["bloom", "counting", "ribbon"]));
+});
+
+test("each class loads its own kind", async () => {
+  const foreign = ForeignFilter.from(["a"], { format: "guava" });
+  const filters = [...Object.values(classes).map((made) => made.from(["a"])), foreign];
+  for (const filter of filters) {
+    const made = filter.constructor;
+    const bytes = filter.toBytes();
+    for (const source of [bytes, new Blob([bytes]), new Response(bytes)]) {
+      const read = await made.load(source);
+      assert.ok(read instanceof made && read.equals(filter));
+    }
+    const other = filters.find((its) => its.constructor !== made);
+    await rejects("wrong_kind", made.load(other.toBytes()), other.kind);
+    await rejects("too_large", made.load(bytes, { maxBytes: 9 }));
+    await rejects("truncated", made.load(bytes.subarray(0, -1)));
+  }
+  const seen = await ScalableBloomFilter.load(new ScalableBloomFilter().toBytes());
+  assert.ok(seen.add("a") && seen.has("a"));
+  const secret = SECRET;
+  assert.ok((await CuckooFilter.load(CuckooFilter.from(["a"], { secret }).toBytes(), { secret })).has("a"));
+  const guava = foreign.toForeign();
+  assert.ok((await ForeignFilter.load(guava, { format: "guava" })).equals(foreign));
+  await rejects("invalid_parameter", BloomFilter.load(guava, { format: "guava" }));
+  class Mine extends BloomFilter {}
+  assert.ok((await Mine.load(BloomFilter.from(["a"]).toBytes())) instanceof Mine);
+  const { load } = BloomFilter;
+  await rejects("invalid_parameter", load(BloomFilter.from(["a"]).toBytes()), "load must be called on a class");
 });
 
 test("a user's subclass decodes to itself", () => {

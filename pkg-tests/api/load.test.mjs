@@ -149,6 +149,72 @@ testEach("failures have their codes", async ({ load }) => {
   }
 });
 
+testEach("a connection that the server closes as it is used again is no failure", async ({ load }) => {
+  for (const close of ["destroy", "resetAndDestroy"]) {
+    const used = new Set();
+    let [requests, resets, loads] = [0, 0, 0];
+    const closing = createServer(({ socket }, response) => {
+      requests++;
+      if (used.has(socket) && resets === 0) {
+        resets++;
+        socket[close]();
+      }
+      used.add(socket);
+      response.end(blob);
+    }).listen(0, "127.0.0.1");
+    try {
+      await once(closing, "listening");
+      const url = `http://127.0.0.1:${closing.address().port}/`;
+      // Node decides which connection it uses.
+      for (; resets === 0; loads++) assert.ok(isServed(await load(loads % 2 ? new Request(url) : url)), close);
+      assert.equal(requests, loads + 1, close);
+    } finally {
+      closing.closeAllConnections();
+      closing.close();
+    }
+  }
+});
+
+testEach("only a GET whose connection was reset before the answer is made once more", async ({ load }) => {
+  const url = "https://elsewhere.example/f";
+  const failed = (code) => new TypeError("fetch failed", { cause: Object.assign(new Error("read"), { code }) });
+  const [reset, closed, refused] = ["ECONNRESET", "UND_ERR_SOCKET", "ECONNREFUSED"].map(failed);
+  const wrapped = new Error("no list", { cause: reset });
+  const circular = new TypeError("fetch failed");
+  circular.cause = circular;
+  const stop = new AbortController();
+  const aborting = () => {
+    stop.abort();
+    throw reset;
+  };
+  const broken = new ReadableStream({ pull: (controller) => controller.error(reset) });
+  for (const [outcome, requests, answers, source = url] of [
+    [true, 2, [reset, blob]],
+    [true, 2, [closed, blob]],
+    [true, 2, [reset.cause, blob]],
+    [true, 2, [wrapped, blob]],
+    [true, 2, [reset, blob], new Request(url)],
+    ["network", 2, [reset, closed, blob]],
+    ["network", 2, [reset, refused, blob]],
+    ["network", 1, [refused, blob]],
+    ["network", 1, [circular, blob]],
+    ["network", 1, [new TypeError("fetch failed"), blob]],
+    ["network", 1, [reset, blob], new Request(url, { method: "POST", body: "x" })],
+    ["network", 1, [broken, blob]],
+    [20, 1, [aborting, blob]],
+  ]) {
+    let asked = 0;
+    const fetch = async () => {
+      const answer = answers[asked++];
+      if (answer instanceof Error) throw answer;
+      return typeof answer === "function" ? answer() : new Response(answer);
+    };
+    const { signal } = stop.signal.aborted ? {} : stop;
+    const result = await load(source, { fetch, signal }).then(isServed, ({ code }) => code);
+    assert.deepEqual([result, asked], [outcome, requests], String(answers[0]));
+  }
+});
+
 testEach("the error for an incomplete blob says where it came from", async ({ load }) => {
   const altered = blob.slice();
   altered[1000] ^= 1;

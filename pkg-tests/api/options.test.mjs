@@ -19,6 +19,7 @@ const functions = {
   "decode, format": [(options) => decode(guava, options), { format: "guava" }],
   "the reader's decode": [(options) => reader.decode(blob, options), {}],
   "ForeignFilter.decode": [(options) => ForeignFilter.decode(guava, options), { format: "guava" }],
+  "ForeignFilter.load": [(options) => ForeignFilter.load(guava, options), { format: "guava" }],
   load: [(options) => load(blob, options), {}],
   "load, format": [(options) => load(guava, options), { format: "guava" }],
   "the reader's load": [(options) => reader.load(blob, options), {}],
@@ -33,6 +34,7 @@ for (const [name, made] of Object.entries(makers)) {
   functions[`${name}.from`] = [(options) => made.from(["a"], options), {}];
   functions[`${name}.fromStream`] = [(options) => made.fromStream(stream(), options), {}];
   functions[`${name}.decode`] = [(options) => made.decode(made.from(["a"]).toBytes(), options), {}];
+  functions[`${name}.load`] = [(options) => made.load(made.from(["a"]).toBytes(), options), {}];
   if (made.withCapacity) functions[`${name}.withCapacity`] = [(options) => made.withCapacity(9, 0.1, options), {}];
 }
 

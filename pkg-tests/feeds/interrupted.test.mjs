@@ -242,6 +242,19 @@ test("one delta that can't be fetched: all other files are fetched once, with a 
   }
 });
 
+test("each file whose connection was reset is asked for once more, the manifest too", async () => {
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  const paths = ["feed.json", ...publisher.listed.map(({ sha256 }) => sha256)];
+  const faults = new Set(paths);
+  site.fault = (path, response) => faults.delete(path) && (response.destroy(), true);
+  answers(await open(), 2, { name: "second" });
+  assert.deepEqual(
+    site.asked(),
+    paths.flatMap((path) => [path, path]),
+  );
+});
+
 test("a client that restarts after each fault has all files in the end", async () => {
   const { publisher, site, open } = await published();
   for (let i = 2; i < 6; i++) publisher.delta(`delta ${i}`);

@@ -179,6 +179,18 @@ test("tsc --strict accepts the types from import and from require", () => {
     const answers: Uint8Array = filter.hasMany(new Set(["a"]));
     const copy: BloomFilter = filter.clone();
     const read: BloomFilter = BloomFilter.decode(filter.toBytes());
+    load("a").then((some: Filter<AnyKey>) => {
+      // @ts-expect-error: it may be of any kind
+      some.add("a");
+    });
+    const grows: Promise<ScalableBloomFilter> = ScalableBloomFilter.load(new Blob([filter.toBytes()]), { maxBytes: 9 });
+    grows.then((seen) => seen.add("a"));
+    // @ts-expect-error: it may be of any kind
+    const some2: Promise<ScalableBloomFilter> = load("a");
+    // @ts-expect-error: only ForeignFilter reads the bytes of other software
+    BloomFilter.load("a", { format: "guava" });
+    const bitmaps: Promise<ForeignFilter>[] = [ForeignFilter.load("a"), ForeignFilter.load("a", { format: "xor", width: 8, timeout: 9 })];
+    void [some2, bitmaps];
     const ribbon: RibbonFilter = RibbonFilter.decode(filter.toBytes());
     ribbon.has("a");
     // @ts-expect-error: read-only

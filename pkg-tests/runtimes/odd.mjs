@@ -161,6 +161,7 @@ export async function sweep(api, foreign, every = 1, reader = undefined) {
     "load, format": [api.load, guava().toForeign(), { format: "guava", funnel: "utf8", profile: "raw", maxBytes: 1e6 }],
     "ForeignFilter.decode": [(...args) => ForeignFilter.decode(...args), guava().toForeign(), { format: "guava" }],
     "ForeignFilter.decode, this": [(its) => ForeignFilter.decode.call(its, guava().toBytes()), ForeignFilter],
+    "ForeignFilter.load": [(...args) => ForeignFilter.load(...args), guava().toForeign(), { format: "guava" }],
     "ForeignFilter.from": [
       (...args) => ForeignFilter.from(...args),
       ["a"],
@@ -194,6 +195,7 @@ export async function sweep(api, foreign, every = 1, reader = undefined) {
   for (const made of [BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter]) {
     calls[`${made.name}.decode`] = [(...args) => made.decode(...args), made.from(["a"]).toBytes()];
     calls[`${made.name}.decode, this`] = [(its) => made.decode.call(its, blob), made];
+    calls[`${made.name}.load, this`] = [(its) => made.load.call(its, blob), made];
     const list = {
       profile: "url",
       lowercase: undefined,

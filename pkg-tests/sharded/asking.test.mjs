@@ -30,6 +30,20 @@ test("a question takes one page and one shard", async () => {
   filter.close();
 });
 
+test("each file whose connection was reset is asked for once more", async () => {
+  const { publisher, site, open } = await published();
+  const paths = ["shards.json", ...publisher.filesOf(members[0])];
+  const faults = new Set(paths);
+  site.fault = (path, response) => faults.delete(path) && (response.destroy(), true);
+  const filter = await open();
+  assert.equal(await filter.has(members[0]), true);
+  assert.deepEqual(
+    site.asked(),
+    paths.flatMap((path) => [path, path]),
+  );
+  filter.close();
+});
+
 test("all answers are those of the shards", async () => {
   for (const shards of [1, 2, 256, 512]) {
     const { publisher, site, open } = await published(shards);

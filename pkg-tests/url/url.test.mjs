@@ -54,6 +54,15 @@ test("the vectors", () => {
   fails("invalid_key", () => urlExpressions(new Proxy(new URL("http://a.b"), {})));
 });
 
+// Overlong forms of U+00AD, which hosts drop; half of a surrogate pair; beyond Unicode; and bytes that aren't complete.
+const NO_TEXT = ["%e0%82%ad", "%f0%80%82%ad", "%ed%a0%80", "%f4%90%80%80", "%f8%90%80%80", "%c1%a1", "%e2%80", "%ad"];
+
+test("only valid UTF-8 is a character of a host", () => {
+  for (const bytes of NO_TEXT)
+    for (const host of [`a${bytes}b`, `a${bytes}%c2%adb`, `${bytes}\u1e9e`, `%c3%c2%ad%a9${bytes}`, `[${bytes}]`])
+      for (const size of [0, 500]) requireSameKeys(`http://${"\u00e9".repeat(size)}${host}.c/`);
+});
+
 testEach("filters are asked for the keys of the vectors", ({ decode }) => {
   const all = decode(allUrls());
   for (const { input, expressions } of vectors) {
