@@ -11,19 +11,10 @@ export type Key = string | Uint8Array;
  */
 export type AnyKey = Key | bigint | number;
 
-/** Like `instanceof`, but false for a revoked Proxy, for which that throws. */
-export function isA<T>(value: unknown, its: { readonly prototype: T }): value is T {
-  try {
-    return value instanceof (its as unknown as new () => object);
-  } catch {
-    return false;
-  }
-}
-
 /** The type of a value, for a message. */
 export function typeName(value: unknown): string {
-  if (isA(value, Promise)) return "a promise; await it";
-  return value === null ? "null" : isA(value, Array) ? "an array" : typeof value;
+  if (value instanceof Promise) return "a promise; await it";
+  return value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;
 }
 
 export function invalidParameter(message: string): FilterError {
@@ -116,7 +107,7 @@ export function asBytes(
     whole = new Uint8Array(new DataView(bytes).buffer);
   } catch (cause) {
     let hint = typeof bytes === "string" ? "; read a file without an encoding, and give a URL to load" : "";
-    if (isA(bytes, ArrayBuffer) || isA(bytes, Uint8Array)) hint = ODD;
+    if (Object(bytes) instanceof ArrayBuffer || Object(bytes) instanceof Uint8Array) hint = ODD;
     throw new FilterError("invalid_parameter", `${wanted}, not ${typeName(bytes)}${hint}`, { cause });
   }
   return plainBytes(whole);
@@ -148,7 +139,7 @@ export function requirePassword(password: string): string {
 
 /** A copy of the secret in some options, if there is one. No message shows any of it. */
 export function secretIn(options: unknown): Uint8Array | undefined {
-  const secret: unknown = attempt("options must be an object", () => Object(options).secret);
+  const secret: unknown = Object(options).secret;
   if (secret === undefined) return undefined;
   const bytes = plainBytes(secret as Uint8Array, "secret must be a").slice();
   if (bytes.length !== 16) throw invalidParameter("secret must have 16 bytes");
@@ -160,8 +151,7 @@ export function secretIn(options: unknown): Uint8Array | undefined {
  */
 export function iterable<K>(keys: Iterable<K>): Iterable<K> {
   const wanted = "keys must be an array or another iterable of keys";
-  const isIterable = () => typeof keys?.[Symbol.iterator] === "function";
-  if (typeof keys !== "string" && !isBytes(keys) && attempt(wanted, isIterable, "invalid_key")) return keys;
+  if (typeof keys !== "string" && !isBytes(keys) && typeof keys?.[Symbol.iterator] === "function") return keys;
   throw new FilterError("invalid_key", `${wanted}, not ${typeName(keys)}`);
 }
 

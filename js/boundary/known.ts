@@ -1,6 +1,6 @@
 /** Unknown options are refused by name: a misspelt one would silently mean the default, or no check at all. */
 
-import { attempt, invalidParameter, typeName } from "./input.js";
+import { invalidParameter, typeName } from "./input.js";
 
 /** The names of options. */
 export type Names = { [option: string]: 1 };
@@ -16,14 +16,12 @@ function unknownOption(options: unknown, has: string[]): string | undefined {
   if (options === undefined) return undefined;
   if (typeof options !== "object" || options === null)
     throw invalidParameter(`options must be an object, not ${typeName(options)}`);
-  return attempt("options must be an object", () => {
-    if (Symbol.iterator in options) return "[Symbol.iterator]";
-    // A promise of options that wasn't awaited.
-    if ("then" in options) return "then";
-    // Inherited ones too: they are read like the others. Some programs add properties to Object.prototype.
-    for (const name in options) if (!has.includes(name) && !(name in Object.prototype)) return name;
-    return undefined;
-  });
+  if (Symbol.iterator in options) return "[Symbol.iterator]";
+  // A promise of options that wasn't awaited.
+  if ("then" in options) return "then";
+  // Inherited ones too: they are read like the others. Some programs add properties to Object.prototype.
+  for (const name in options) if (!has.includes(name) && !(name in Object.prototype)) return name;
+  return undefined;
 }
 
 /**

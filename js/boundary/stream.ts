@@ -1,14 +1,13 @@
 /** Reads streams of bytes to their end, with cancellation. */
 
 import { type ErrorCode, FilterError } from "../error.js";
-import { attempt, invalidParameter, isA, plainBytes } from "./input.js";
+import { attempt, invalidParameter, plainBytes } from "./input.js";
 
 /** Throws `invalid_parameter` unless the argument is an AbortSignal, of any realm, or undefined. */
 export function requireSignal(signal: AbortSignal | undefined): void {
   const methods = ["throwIfAborted", "addEventListener", "removeEventListener"] as const;
-  const wanted = "signal must be an AbortSignal";
-  const isSignal = () => methods.every((method) => typeof signal?.[method] === "function");
-  if (signal !== undefined && !attempt(wanted, isSignal)) throw invalidParameter(wanted);
+  if (signal !== undefined && !methods.every((method) => typeof signal?.[method] === "function"))
+    throw invalidParameter("signal must be an AbortSignal");
 }
 
 /** Throws `invalid_parameter` unless a limit of time is a number above 0. */
@@ -28,7 +27,7 @@ export async function quietly(end: () => unknown): Promise<void> {
 
 /** Marks a promise as handled: its rejection is reported to whoever awaits it, but another error may come first. */
 export function handled(promise: unknown): void {
-  if (isA(promise, Promise)) void quietly(() => promise);
+  if (promise instanceof Promise) void quietly(() => promise);
 }
 
 /** Makes a web stream of a Node stream. */
@@ -122,7 +121,7 @@ export async function readAll(
  * are.
  */
 export function named(error: unknown, source: string | undefined, signal?: AbortSignal): unknown {
-  if (!source || signal?.aborted || !isA(error, FilterError) || error.message.includes(source)) return error;
+  if (!source || signal?.aborted || !(error instanceof FilterError) || error.message.includes(source)) return error;
   return new FilterError(error.code, `${source}: ${error.message}`, { cause: error.cause ?? error });
 }
 
@@ -136,7 +135,7 @@ export function networkError(what: string, cause: unknown): FilterError {
  * its error.
  */
 export function failed(code: ErrorCode, what: string, cause: unknown): FilterError {
-  if (!isA(cause, Error)) return new FilterError(code, what, { cause });
+  if (!(cause instanceof Error)) return new FilterError(code, what, { cause });
   const { code: its } = Object(cause.cause);
   return new FilterError(code, `${what}: ${cause.message}${its ? ` (${its})` : ""}`, { cause });
 }

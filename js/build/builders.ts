@@ -5,7 +5,6 @@ import {
   asText,
   attempt,
   invalidParameter,
-  isA,
   iterable,
   type Key,
   requireType,
@@ -393,7 +392,7 @@ export class RibbonFilter extends OwnFilter {
     requireKnown(options, "fromTagged", "ribbon");
     const wanted = "lists must be an object or a Map with the keys of each list";
     const entries = attempt(wanted, () => {
-      if (isA(lists, Map)) return [...Map.prototype.entries.call(lists)] as [string, Iterable<Key>][];
+      if (lists instanceof Map) return [...Map.prototype.entries.call(lists)] as [string, Iterable<Key>][];
       return typeof lists !== "object" || lists === null || Symbol.iterator in lists
         ? undefined
         : Object.entries(lists);

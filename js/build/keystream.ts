@@ -1,6 +1,6 @@
 /** Streams of keys for builders: bytes, which are lines of text, or single keys. */
 
-import { asText, attempt, concat, invalidParameter, isA, iterable, type Key, requireType } from "../boundary/input.js";
+import { asText, concat, invalidParameter, iterable, type Key, requireType } from "../boundary/input.js";
 import { quietly, readAll, requireSignal, toWeb } from "../boundary/stream.js";
 import type { List } from "./lists.js";
 import type { StreamOptions } from "./options.js";
@@ -15,10 +15,7 @@ export async function pushSource(list: List, source: KeyStream, options: StreamO
   requireType("function", { onProgress });
   const read = { signal, onProgress };
   // Recognised by its methods, because polyfills and other realms have other classes. A stream may be iterable too.
-  const { getReader, pipe, readableEnded } = attempt("the source must be a stream or an iterable of keys", () => {
-    const { getReader, pipe, readableEnded } = Object(source);
-    return { getReader, pipe, readableEnded };
-  });
+  const { getReader, pipe, readableEnded } = Object(source);
   if (readableEnded || isUsed(source))
     throw invalidParameter("the stream was read already, or has another reader; its keys would be lost");
   if (typeof getReader === "function") return pushStream(list, source as ReadableStream<Uint8Array>, read);
@@ -31,7 +28,7 @@ export async function pushSource(list: List, source: KeyStream, options: StreamO
 function isUsed(source: unknown): boolean {
   try {
     // One of another class, such as a polyfill's, would be read.
-    return isA(source, ReadableStream) && !new Response(source);
+    return source instanceof ReadableStream && !new Response(source);
   } catch {
     return true;
   }

@@ -1,6 +1,6 @@
 /** What a client of a feed or a sharded filter keeps for its next start. */
 
-import { attempt, invalidParameter, isA, plainBytes } from "../boundary/input.js";
+import { attempt, invalidParameter, plainBytes } from "../boundary/input.js";
 import { failed, quietly } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import { sha256 as newSha256 } from "../plain/sha256.js";
@@ -210,7 +210,7 @@ export class FeedStore<P extends Head> {
     if (bytes === undefined) return undefined;
     const manifest = await readManifest(bytes.slice(), this.#keys, this.#kind).catch((error: unknown) => {
       // A manifest that no longer verifies counts as missing.
-      if (isA(error, FilterError)) return undefined;
+      if (error instanceof FilterError) return undefined;
       throw error;
     });
     if (manifest?.feedId !== feedId) return undefined;

@@ -1,6 +1,5 @@
 /** Keeps the newest generation of a feed or a sharded filter in place, and in the cache. */
 
-import { isA } from "../boundary/input.js";
 import { failed, limited, unlessAborted } from "../boundary/stream.js";
 import { SharedTask } from "../boundary/task.js";
 import { FilterError } from "../error.js";
@@ -127,7 +126,7 @@ export abstract class Client<P extends Head> {
       else await this.update(signal);
     } catch (error) {
       // The cache answered in the end, with a newer generation than the host's.
-      if (this.manifest !== undefined && !signal?.aborted && isA(error, FilterError)) return;
+      if (this.manifest !== undefined && !signal?.aborted && error instanceof FilterError) return;
       this.close();
       throw unopened && isUnreached(error) ? offline(unopened, error) : error;
     }
@@ -153,7 +152,7 @@ export abstract class Client<P extends Head> {
     const { manifest } = this;
     const ignored = (error: unknown) => {
       signal?.throwIfAborted();
-      if (!isA(error, FilterError)) throw error;
+      if (!(error instanceof FilterError)) throw error;
     };
     if (this.isUpdating) await this.renewed(signal).catch(ignored);
     if (this.manifest === manifest) await this.renewed(signal).catch(ignored);
@@ -313,7 +312,7 @@ export abstract class Client<P extends Head> {
       return undefined;
     } catch (error) {
       signal.throwIfAborted();
-      if (!isA(error, FilterError)) throw error;
+      if (!(error instanceof FilterError)) throw error;
       const what = `the cache has generation ${kept?.generation}, which can't be put in place`;
       // With nothing in place, there is nothing to roll back.
       if (present) this.#open(failed("cache", what, error), signal);
@@ -325,7 +324,7 @@ export abstract class Client<P extends Head> {
   /** Leaves the floor open until the cache has answered. */
   #open(error: unknown, signal: AbortSignal): void {
     signal.throwIfAborted();
-    if (!isA(error, FilterError)) throw error;
+    if (!(error instanceof FilterError)) throw error;
     const isNew = this.#openFloor === undefined;
     this.#openFloor = error;
     if (isNew) this.failed(error);
@@ -345,7 +344,7 @@ export abstract class Client<P extends Head> {
       await unlessAborted(this.origin.store.look(this.manifest), signal);
       await this.refill(signal);
     } catch (error) {
-      if (!signal.aborted && !isA(error, FilterError)) throw error;
+      if (!signal.aborted && !(error instanceof FilterError)) throw error;
     }
   }
 
@@ -414,7 +413,7 @@ function isAtLeast<P extends Head>(present: Manifest<P>, kept: Manifest<P>): boo
 
 /** Whether an error means that the host gave no usable answer. */
 function isUnreached(error: unknown): error is FilterError {
-  return isA(error, FilterError) && ["network", "http", "truncated"].includes(error.code);
+  return error instanceof FilterError && ["network", "http", "truncated"].includes(error.code);
 }
 
 /** The error if the cached generation can't be opened and the host doesn't answer. */

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** Filters that stay up to date. */
 
-import { invalidParameter, isA, requireLimit, requireType } from "../boundary/input.js";
+import { invalidParameter, requireLimit, requireType } from "../boundary/input.js";
 import { type Every, known } from "../boundary/known.js";
 import { requireSignal } from "../boundary/stream.js";
 import type { Filter } from "../filter/filter.js";
@@ -94,7 +94,7 @@ export async function openFeed(url: string | URL, options: FeedOptions): Promise
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: Symbol.dispose is only there where the runtime knows it
 export class Feed extends Generations {
   private constructor(follower: Follower) {
-    if (!isA(follower, Follower)) throw invalidParameter("open feeds with openFeed");
+    if (!(follower instanceof Follower)) throw invalidParameter("open feeds with openFeed");
     super(follower);
   }
 

@@ -1,6 +1,6 @@
 /** How a feed is followed. FEED-FORMAT.md says what a client must do, and in which order. */
 
-import { copied, isA } from "../boundary/input.js";
+import { copied } from "../boundary/input.js";
 import { unlessAborted } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import { type Filter, hold, isFreed } from "../filter/filter.js";
@@ -154,7 +154,7 @@ export class Follower extends Client<FeedPayload> {
       const onLoaded = (loaded: number) => onProgress?.({ loaded: before + loaded, total });
       const kept = await this.#kept(manifest, file, parent, signal, onLoaded).catch((error: unknown) => {
         // Reported when this generation is stored.
-        if (isA(error, FilterError) && error.code === "cache") return undefined;
+        if (error instanceof FilterError && error.code === "cache") return undefined;
         throw error;
       });
       const blob = kept ?? (await this.#fetched(file, parent, signal, onLoaded));

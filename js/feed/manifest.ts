@@ -1,6 +1,6 @@
 /** The manifest of a feed or a sharded filter: what is signed, and by whom. FEED-FORMAT.md has the format. */
 
-import { invalidParameter, isA, TAG_NAME, typeName } from "../boundary/input.js";
+import { invalidParameter, TAG_NAME, typeName } from "../boundary/input.js";
 import { named } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import { type Hashing, keyOf } from "../plain/hashing.js";
@@ -103,7 +103,7 @@ export interface TrustedKeys {
 /** @internal Reads the option `publicKey`. */
 export async function importKeys(publicKey: string | string[] | null): Promise<TrustedKeys> {
   if (publicKey === null) return { names: [], keys: [] };
-  const given: unknown[] = isA(publicKey, Array) ? [...publicKey] : [publicKey];
+  const given: unknown[] = Array.isArray(publicKey) ? [...publicKey] : [publicKey];
   if (given.length === 0) throw invalidParameter("publicKey must have a key; null = unsigned");
   const raw = new Map<string, Uint8Array<ArrayBuffer>>();
   for (const text of given) {
@@ -141,7 +141,7 @@ export async function readManifest<P extends Head>(
 
 async function read<P extends Head>(source: Uint8Array, { keys }: TrustedKeys, kind: Kind<P>): Promise<Manifest<P>> {
   const { payload: signed, signatures } = object(source, "it", "; load takes a blob");
-  require(isA(signatures, Array) && signatures.length <= MOST_SIGNATURES, "signatures");
+  require(Array.isArray(signatures) && signatures.length <= MOST_SIGNATURES, "signatures");
   // The encoded length is enough to refuse a payload that is too long.
   const fits = typeof signed === "string" && signed.length <= Math.ceil((LONGEST_PAYLOAD * 4) / 3);
   const bytes = fits ? fromBase64(signed) : undefined;
@@ -220,7 +220,7 @@ export const feedKind: Kind<FeedPayload> = {
   what: "a feed",
   file: "feed.json",
   read({ files: listed }) {
-    require(isA(listed, Array) && listed.length >= 1 && listed.length <= MOST_FILES, "files");
+    require(Array.isArray(listed) && listed.length >= 1 && listed.length <= MOST_FILES, "files");
     const files = listed.map((file, i) => {
       const { kind, bytes, sha256 } = Object(file) as Record<string, unknown>;
       require(kind === (i === 0 ? "base" : "delta"), "kind");
@@ -242,7 +242,7 @@ export const shardsKind: Kind<ShardsPayload> = {
   read({ shards, bytes, pages: listed, tags }) {
     require(isWhole(shards, 1, 2 ** 16) && Number.isInteger(Math.log2(shards)), "shards");
     require(isWhole(bytes, 0), "bytes");
-    const pages: unknown[] = isA(listed, Array) ? [...listed] : [];
+    const pages: unknown[] = Array.isArray(listed) ? [...listed] : [];
     const count = shards / entriesOf({ shards });
     require(pages.length === count && pages.every((page) => isText(page, SHA256)), "pages");
     return { shards, bytes, pages, ...(tags !== undefined && { tags: tagsIn(tags) }) } as ShardsPayload;
@@ -257,7 +257,7 @@ export const shardsKind: Kind<ShardsPayload> = {
 
 /** The tags of a sharded filter. */
 function tagsIn(listed: unknown): ShardsPayload["tags"] {
-  require(isA(listed, Array) && listed.length >= 1 && listed.length <= 255, "tags");
+  require(Array.isArray(listed) && listed.length >= 1 && listed.length <= 255, "tags");
   const tags = listed.map((tag) => {
     const { name, count } = Object(tag) as Record<string, unknown>;
     require(isText(name, TAG_NAME) && isShort(name) && isWhole(count, 0), "tags");
@@ -312,7 +312,7 @@ function object(bytes: Uint8Array | undefined, what: string, hint = ""): Record<
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   try {
     const value = JSON.parse(decoder.decode(bytes));
-    if (typeof value === "object" && value !== null && !isA(value, Array)) return value;
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   } catch {
     // Not UTF-8, not JSON, or so deep that the parser gives up.
   }

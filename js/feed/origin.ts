@@ -3,7 +3,7 @@
  * FEED-FORMAT.md says what a client must do, and in which order.
  */
 
-import { concat, invalidParameter, isA, requireLimit, requireType, room, secretIn } from "../boundary/input.js";
+import { concat, invalidParameter, requireLimit, requireType, room, secretIn } from "../boundary/input.js";
 import {
   named,
   networkError,
@@ -145,7 +145,8 @@ export class Origin<P extends Head> {
   /** Adds to an error where the manifest is if the URL is that of a folder. */
   #hinted(error: unknown): unknown {
     const isFile = /\/[^/?#]*\.[^/?#]*([?#].*)?$/.test(this.#url);
-    if (isFile || !isA(error, FilterError) || !["http", "network", "not_a_feed"].includes(error.code)) return error;
+    if (isFile || !(error instanceof FilterError) || !["http", "network", "not_a_feed"].includes(error.code))
+      return error;
     const { href } = new URL(this.#kind.file, this.#url.replace(/\/?([?#].*)?$/, "/"));
     const { code, message, cause } = error;
     return new FilterError(code, `${message}; if that is a folder, its manifest is ${shown(href)}`, { cause });
@@ -219,7 +220,7 @@ export function collector(bytes: number): { whole: Uint8Array; take: (chunk: Uin
 
 /** @internal Whether an error says that a file isn't the one that was signed. */
 export function isDamage(error: unknown): boolean {
-  return isA(error, FilterError) && error.code === "integrity";
+  return error instanceof FilterError && error.code === "integrity";
 }
 
 /** The absolute URL. */

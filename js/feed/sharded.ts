@@ -3,7 +3,6 @@
 
 import {
   invalidParameter,
-  isA,
   iterable,
   type Key,
   noKey,
@@ -98,7 +97,7 @@ export async function openSharded(url: string | URL, options: ShardedOptions): P
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: Symbol.dispose is only there where the runtime knows it
 export class ShardedFilter extends Generations {
   private constructor(shards: Shards) {
-    if (!isA(shards, Shards)) throw invalidParameter("open sharded filters with openSharded");
+    if (!(shards instanceof Shards)) throw invalidParameter("open sharded filters with openSharded");
     super(shards);
   }
 

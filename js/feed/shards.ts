@@ -1,7 +1,7 @@
 /** How a sharded filter answers: a key needs the manifest, one page and one shard. FEED-FORMAT.md has the format. */
 
 import type { FilterInfo } from "../boundary/info.js";
-import { copied, isA, type Key } from "../boundary/input.js";
+import { copied, type Key } from "../boundary/input.js";
 import { limited, named, unlessAborted } from "../boundary/stream.js";
 import { SharedTask } from "../boundary/task.js";
 import { FilterError } from "../error.js";
@@ -99,7 +99,7 @@ export class Shards extends Client<ShardsPayload> {
       } catch (error) {
         // Not every host answers with an error for a missing file, and browsers hide some errors.
         const mayBeGone = ["http", "network", "integrity"];
-        if (!isA(error, FilterError) || !mayBeGone.includes(error.code)) throw error;
+        if (!(error instanceof FilterError) || !mayBeGone.includes(error.code)) throw error;
         if (this.manifest === manifest) await this.renewedFromNow(signal);
         signal?.throwIfAborted();
         this.requireOpen();

@@ -7,7 +7,6 @@ import {
   asText,
   attempt,
   invalidParameter,
-  isA,
   iterable,
   type Key,
   noFilter,
@@ -49,7 +48,7 @@ export abstract class Filter<K extends AnyKey = Key> {
 
   /** @internal */
   constructor(engine: Engine) {
-    if (!isA(engine, Engine)) throw invalidParameter("make filters with load or decode");
+    if (!(engine instanceof Engine)) throw invalidParameter("make filters with load or decode");
     this.#engine = engine;
   }
 
@@ -226,8 +225,8 @@ export function hold(engine: Engine, its: FilterClass = Filter): Filter<AnyKey> 
 /** @internal Whether a value is a filter. Throws for one of another copy of this package, which can't be used here. */
 // Outside the class: a bundler would rename a class that names itself.
 export function isFilter(value: unknown): value is Filter<never> {
-  if (isA(value, Filter)) return true;
-  const tag = attempt("the other filter can't be read", () => Object.prototype.toString.call(value));
+  if (value instanceof Filter) return true;
+  const tag = Object.prototype.toString.call(value);
   if (tag !== "[object Filter]") return false;
   throw new FilterError("incompatible", "this filter is of another copy of the package; use its toBytes()");
 }

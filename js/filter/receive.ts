@@ -1,7 +1,7 @@
 /** Fetching a blob as it arrives. This knows nothing of WebAssembly. */
 
 import { builtin } from "../boundary/builtin.js";
-import { asBytes, attempt, invalidParameter, isA, requireLimit, requireType, typeName } from "../boundary/input.js";
+import { asBytes, attempt, invalidParameter, requireLimit, requireType, typeName } from "../boundary/input.js";
 import {
   limited,
   named,
@@ -232,7 +232,7 @@ async function openResponse(promise: Response | Promise<Response>, asked?: strin
 /** A browser doesn't say why it fetched nothing: the host may be down, or not let pages of other origins read its files. */
 function corsHint(asked: string | undefined, cause: unknown): string {
   const { location } = globalThis;
-  if (asked === undefined || !location || !isA(cause, TypeError)) return "";
+  if (asked === undefined || !location || !(cause instanceof TypeError)) return "";
   const isOther = /^https?:/i.test(asked) && !asked.startsWith(`${location.origin}/`);
   return isOther ? " (does its host send Access-Control-Allow-Origin?)" : "";
 }

@@ -6,7 +6,6 @@ import {
   asBytes,
   attempt,
   invalidParameter,
-  isA,
   isBytes,
   iterable,
   requireType,
@@ -175,10 +174,7 @@ const NUMBERS = ["bits", "hashes", "width", "expansion", "seed"];
 /** A format with its options. Throws for an option that the format doesn't have. The caller frees it. */
 function foreign(options: object): Foreign {
   const chosen: Record<string, unknown> = {};
-  attempt("options must be an object", () => {
-    for (const option of ["format", ...TEXTS, ...NUMBERS])
-      chosen[option] = (options as Record<string, unknown>)[option];
-  });
+  for (const option of ["format", ...TEXTS, ...NUMBERS]) chosen[option] = Object(options)[option];
   const { format, ...others } = chosen;
   if (typeof format !== "string") throw invalidParameter("format must be the name of a format");
   const [texts, numbers] = [TEXTS, NUMBERS].map((names) =>
@@ -201,7 +197,7 @@ function foreign(options: object): Foreign {
 
 /** Whether the options name a foreign format. As a callback of `map`, `decode` gets an index instead. */
 function isForeign(options: unknown): options is ForeignSource {
-  return attempt("options must be an object", () => Object(options).format) !== undefined;
+  return Object(options).format !== undefined;
 }
 
 /**
@@ -259,7 +255,7 @@ export function decode(source: string | object, options?: unknown): Filter<AnyKe
 /** The bytes of other software, which may be a text or an object where they are JSON. */
 function bytesOf(source: string | object, { format }: ForeignSource): Uint8Array {
   const isJson = format === "npm-bloom-filters" || format === "npm-bloomfilter";
-  if (!isJson || isBytes(source) || isA(source, ArrayBuffer)) return asBytes(source as Uint8Array);
+  if (!isJson || isBytes(source) || source instanceof ArrayBuffer) return asBytes(source as Uint8Array);
   const text = attempt("what is decoded must be JSON, as bytes, a text or an object", () =>
     typeof source === "string" ? source : JSON.stringify(source),
   );

@@ -1,6 +1,6 @@
 /** Keeps the wasm in a separate file, which can be served, cached or compiled by itself. {@link init} starts it. */
 
-import { concat, isA } from "../boundary/input.js";
+import { concat } from "../boundary/input.js";
 import { handled, readAll } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import { open, type Source } from "../filter/receive.js";
@@ -16,7 +16,7 @@ export async function init(
 ): Promise<void> {
   handled(source);
   if (isStarted()) return;
-  if (isA(source, WebAssembly.Module)) return initSync(source);
+  if (source instanceof WebAssembly.Module) return initSync(source);
   const { stream } = await open(source, {});
   const chunks: Uint8Array[] = [];
   await readAll(stream, undefined, (chunk) => void chunks.push(chunk));

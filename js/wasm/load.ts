@@ -1,7 +1,7 @@
 /** Reading blobs into WebAssembly: one that is there, or one that arrives. */
 
 import { Incoming, Filter as RawFilter } from "../bloom_wasm.js";
-import { type AnyKey, asBytes, attempt, invalidParameter, secretIn } from "../boundary/input.js";
+import { type AnyKey, asBytes, invalidParameter, secretIn } from "../boundary/input.js";
 import { known, type Names } from "../boundary/known.js";
 import type { Filter } from "../filter/filter.js";
 import { decoding, type LoadOptions, loading } from "../filter/reading.js";
@@ -16,8 +16,7 @@ const own = { format: 1 } as const;
 function ownSecret(options: unknown, name: string, its: Names): Uint8Array | undefined {
   known(options, name, its, own);
   // The functions `decode` and `load` have dealt with a format already, but those of the classes haven't.
-  if (attempt("options must be an object", () => Object(options).format) !== undefined)
-    throw invalidParameter("format goes with filters of other software");
+  if (Object(options).format !== undefined) throw invalidParameter("format goes with filters of other software");
   return secretIn(options);
 }
 

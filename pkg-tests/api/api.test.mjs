@@ -524,22 +524,9 @@ test("a freed filter can't be changed, but another that takes its place can", ()
   assert.ok(other.has("b") && third.has("c") && third.add("d"));
 });
 
-test("a revoked Proxy as keys, as lists or as a source throws a FilterError", async () => {
-  const { proxy, revoke } = Proxy.revocable([], {});
-  revoke();
-  const filter = BloomFilter.from(["a"]);
-  for (const run of [
-    () => filter.hasMany(proxy),
-    () => filter.addMany(proxy),
-    () => RibbonFilter.from(proxy),
-    () => RibbonFilter.from(["a"], { allow: proxy }),
-    () => RibbonFilter.fromTagged({ t: proxy }),
-    () => RibbonFilter.fromTagged({ t: ["a"] }, { untagged: proxy }),
-  ])
-    fails("invalid_key", run);
-  for (const lists of [proxy, new Proxy(new Map([["t", ["a"]]]), {}), Object.create(Map.prototype)])
+test("lists are a Map, and neither a Proxy nor a copy of one", () => {
+  for (const lists of [new Proxy(new Map([["t", ["a"]]]), {}), Object.create(Map.prototype)])
     fails("invalid_parameter", () => RibbonFilter.fromTagged(lists));
-  await assert.rejects(RibbonFilter.fromStream(proxy), { code: "invalid_parameter" });
   assert.deepEqual(RibbonFilter.fromTagged(new Map([["t", ["a"]]])).tags("a"), ["t"]);
 });
 

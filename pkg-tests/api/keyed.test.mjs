@@ -73,10 +73,8 @@ for (const [name, make] of Object.entries(makers)) {
 
 test("values that aren't a secret", async () => {
   const bytes = RibbonFilter.from(keys, { secret }).toBytes();
-  const { proxy, revoke } = Proxy.revocable(secret, {});
-  revoke();
   const hex = Buffer.from(secret).toString("hex");
-  for (const wrong of [hex, secret.slice(1), new Uint8Array(17), secret.buffer, null, 7, {}, [...secret], proxy]) {
+  for (const wrong of [hex, secret.slice(1), new Uint8Array(17), secret.buffer, null, 7, {}, [...secret]]) {
     for (const run of [
       () => decode(bytes, { secret: wrong }),
       () => reader.decode(bytes, { secret: wrong }),

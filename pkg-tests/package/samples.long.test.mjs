@@ -266,7 +266,7 @@ const README = "README.md";
 }
 
 {
-  const [loading, retrying] = [take(JAVASCRIPT, "Load", "js"), take(JAVASCRIPT, "Load", "js")];
+  const [loading, growing, retrying] = [1, 2, 3].map(() => take(JAVASCRIPT, "Load", "js"));
   const asking = take(JAVASCRIPT, "Ask", "js");
   test("docs/javascript.md: loading, and asking for keys", async (context) => {
     const keys = ["a", "b"];
@@ -287,7 +287,10 @@ const README = "README.md";
 
     const { isListed } = await js(import_ + retrying, cwd);
     await assert.rejects(isListed("https://evil.example/"));
-    const { RibbonFilter } = await installed();
+    const { RibbonFilter, ScalableBloomFilter } = await installed();
+    writeFileSync(join(cwd, "keys.bloom"), new ScalableBloomFilter().toBytes());
+    const { seen } = await js(growing, cwd, { ScalableBloomFilter, url: given.url, key: "new" }, "export { seen };");
+    assert.ok(seen.has("new"));
     writeFileSync(join(cwd, "phishing.bloom"), RibbonFilter.from(["evil.example"], { profile: "url" }).toBytes());
     assert.equal(await isListed("https://www.evil.example/login"), true);
     assert.equal(await isListed("https://good.example/"), false);

@@ -72,18 +72,23 @@ one.example";
 #[test]
 fn tables_and_line_ends_that_would_hide_a_list_are_told() {
     let folder = TempDir::new().unwrap();
-    write(&folder, "mac", "# list\rhttps://evil.example/\rhttps://b.example/\r");
+    let read = |list: &str, profile: &str| {
+        fs::write(folder.path().join("list"), list).unwrap();
+        let output = run(folder.path(), &["build", "list", "-o", "out", "--profile", profile], b"");
+        (output.status.code().unwrap(), text(&output.stderr).to_owned())
+    };
     for profile in ["url", "raw", "password"] {
-        let build = format!("build @mac -o @out --profile {profile}");
-        refused(&folder, &build, "mac: its lines end in CR alone");
+        let (code, said) = read("# list\rhttps://evil.example/\rhttps://b.example/\r", profile);
+        assert!(code == 2 && said.contains("list: its lines end in CR alone"), "{said}");
     }
     assert!(!folder.path().join("out").exists());
-    write(&folder, "table", "https://a.example/x,phishing\nhttps://b.example/y,malware\nhttps://c.example/,x\nd.example/,\n");
-    let (code, _, err) = tool(&folder, "build @table -o @out --profile url");
-    assert!(code == 0 && err.matches("skipped, not a URL").count() == 2, "{err}");
-    write(&folder, "table", (0..10).map(|i| format!("https://a.example/{i},phishing\n")).collect::<String>());
-    let (code, _, err) = tool(&folder, "build @table -o @out --profile url");
-    assert!(code == 0 && err.contains("10 of 10 keys look like rows of a table"), "{err}");
+    let table =
+        "https://a.example/x,phishing\nhttps://b.example/y,malware\nhttps://c.example/,x\nd.example/,\n";
+    let (code, said) = read(table, "url");
+    assert!(code == 0 && said.matches("skipped, not a URL").count() == 2, "{said}");
+    let table: String = (0..10).map(|i| format!("https://a.example/{i},phishing\n")).collect();
+    let (code, said) = read(&table, "url");
+    assert!(code == 0 && said.contains("10 of 10 keys look like rows of a table"), "{said}");
 }
 
 #[test]
