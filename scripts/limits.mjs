@@ -13,7 +13,7 @@ export const LIMITS = {
     "the reader, with feeds and shards": 31_700,
   },
   vite: {
-    "bloom-wasm": 196_500,
+    "bloom-wasm": 197_000,
     "bloom-wasm/slim": 153_500,
     "bloom-wasm/reader": 18_150,
   },
