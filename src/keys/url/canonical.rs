@@ -189,12 +189,22 @@ pub(super) fn canonical<'a>(href: &[u8]) -> Result<Option<Canonical<'a>>, Full> 
     let start = text.len();
     escape(&mut text, &host)?;
     let end = text.len();
-    let slashes = path.iter().map(|&byte| if byte == b'\\' { b'/' } else { byte });
-    escape_path(&mut text, &without_dots(&single_slashes(slashes)?)?)?;
+    let mut path = Cow::Borrowed(path);
+    if path.contains(&b'\\') {
+        let mut slashed = with_room(path.len())?;
+        put(&mut slashed, &path)?;
+        slashed.iter_mut().filter(|byte| **byte == b'\\').for_each(|byte| *byte = b'/');
+        path = slashed.into();
+    }
+    escape_path(&mut text, &without_dots(&single_slashes(&path)?)?)?;
     let query_start = text.len();
-    let mut plain = with_room(query.len())?;
-    append_unescaped(&mut plain, query)?;
-    escape(&mut text, &plain)?;
+    if query.contains(&b'%') {
+        let mut plain = with_room(query.len())?;
+        append_unescaped(&mut plain, query)?;
+        escape(&mut text, &plain)?;
+    } else {
+        escape(&mut text, query)?;
+    }
     let parts = Parts::of(&text, start, end, query_start, address);
     Ok(Some(Canonical { text: text.into(), parts }))
 }
@@ -233,14 +243,17 @@ fn dots(mut segment: &[u8]) -> usize {
 }
 
 /// A path with one slash for each run of slashes, as most hosts read it.
-pub(super) fn single_slashes(path: impl Iterator<Item = u8>) -> Result<Vec<u8>, Full> {
-    let mut single = Vec::new();
-    for byte in path {
+pub(super) fn single_slashes(path: &[u8]) -> Result<Cow<'_, [u8]>, Full> {
+    if !path.windows(2).any(|pair| pair == b"//") {
+        return Ok(path.into());
+    }
+    let mut single = with_room(path.len())?;
+    for &byte in path {
         if byte != b'/' || single.last() != Some(&b'/') {
             put_byte(&mut single, byte)?;
         }
     }
-    Ok(single)
+    Ok(single.into())
 }
 
 /// The host of an authority, and whether it is an IP address.

@@ -73,7 +73,7 @@ pub(super) fn escaped_folders(input: &[u8]) -> Result<Option<[Vec<u8>; 2]>> {
     let folders = || -> Result<Option<[Vec<u8>; 2]>, Full> {
         let Some(end) = before_hidden_dots(&literal)? else { return Ok(None) };
         let mut escaped = with_room(literal.len())?;
-        escape_path(&mut escaped, &single_slashes(unescaped_once(&literal)?.into_iter())?)?;
+        escape_path(&mut escaped, &single_slashes(&unescaped_once(&literal)?)?)?;
         let mut once = without_dots(&escaped)?;
         match before_hidden_dots(&once)? {
             Some(end) => once.truncate(end),
