@@ -33,7 +33,7 @@ export function canonical(bytes: string): Canonical | undefined {
   let host = lower(withoutPort(withoutUser(authority)).split(".").filter(Boolean).join("."));
   if (!host) return undefined;
   const number = address(host);
-  host = number ?? escaped(host);
+  host = number ?? escaped(host).replaceAll("\\", "%5C");
   const start = parts[0].length + 3;
   const beforeQuery = `${parts[0]}://${host}${escapedPath(path)}`;
   const text = beforeQuery + escaped(unescaped(query));

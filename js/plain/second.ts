@@ -46,30 +46,30 @@ function parsedPath({ path }: Taken): string[] {
   return withoutDots(path.replace(/\\/g, "/"));
 }
 
-/** How many parts of a path come before the first whose escapes stand for a part `..`; negative if there is none. */
-function beforeHiddenDots(parts: string[]): number {
-  return parts.findIndex((part) => unescaped(part).split(/[/\\]/).includes(".."));
+/** The folders before the first two parts of a path whose escapes stand for a part `..`. An entry may have one itself. */
+function foldersOf(parts: string[]): string[] {
+  const hidden = [...parts.keys()].filter((i) => unescaped(parts[i]!).split(/[/\\]/).includes(".."));
+  return hidden.slice(0, 2).map((end) => ["", ...parts.slice(0, end), ""].join("/"));
 }
 
 /**
  * Where a host finds a page if it takes escapes literally, or replaces each of them once, and the canonical form may be
- * elsewhere: a folder above the page, or a path and a query. FORMAT.md section 10, "The folders of an escaped path".
+ * elsewhere: folders above the page, or a path and a query. FORMAT.md section 10, "The folders of an escaped path".
  */
 export function escapedFolders(bytes: string): string[] {
   const taken = bytes.includes("%") ? take(bytes) : undefined;
   if (!taken?.path.includes("%")) return [];
   const literal = parsedPath(taken);
-  const end = beforeHiddenDots(literal);
-  if (end < 0) return [];
-  const once = literal.map((part) =>
-    `/${part}`.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16))),
-  );
-  const resolved = withoutDots(escapedPath(singleSlashes(once.join(""))));
-  const next = beforeHiddenDots(resolved);
-  const folder = (parts: string[], end: number) => ["", ...parts.slice(0, end), ""].join("/");
-  const paths = [folder(literal, end), next < 0 ? `/${resolved.join("/")}${taken.query}` : folder(resolved, next)];
+  const found = foldersOf(literal);
+  if (found.length === 0) return [];
+  const once = `/${literal.join("/")}`.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
+  // Also with backslashes as slashes.
+  for (const path of once.includes("\\") ? [once, once.replaceAll("\\", "/")] : [once]) {
+    const parts = withoutDots(escapedPath(singleSlashes(path)));
+    found.push(...foldersOf(parts), `/${parts.join("/")}${taken.query}`);
+  }
   // The root is asked for in any case.
-  return paths.filter((path) => path !== "/");
+  return found.filter((path) => path !== "/");
 }
 
 /** Bytes as text. A byte that isn't part of UTF-8 becomes a lone surrogate, U+DC00 and its value. */

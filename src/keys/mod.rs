@@ -71,7 +71,7 @@ impl<'a> Input<'a> {
         })
     }
 
-    /// The keys to test: 1 to 30, or up to 170 for a URL that may be read in more than one way.
+    /// The keys to test: 1 to 30, or some hundreds for a URL that may be read in many ways.
     pub fn keys(&self) -> impl Iterator<Item = &[u8]> {
         let (url, key) = match self {
             Input::Url(url) => (Some(url.keys()), None),

@@ -94,7 +94,7 @@ fn other_readings(platform: &impl Platform, input: &[u8]) -> Result<Readings<'st
     let second = second.filter(|second| canonical.as_ref() != Some(second));
     let mut in_folders = Vec::new();
     // The root is asked for in any case.
-    for folder in escaped_folders(&input)?.iter().flatten().filter(|folder| folder.len() > 1) {
+    for folder in escaped_folders(&input)?.iter().filter(|path| path.len() > 1) {
         for form in canonical.iter().chain(&second) {
             let found = in_folder(form, folder)?;
             push(&mut in_folders, found.filter(|found| found != form))?;

@@ -29,34 +29,79 @@ const LOCAL: [&[u8]; 19] = [
 ];
 
 /// The options that may come first after the `$` of an adblock rule.
-const OPTIONS: [&[u8]; 28] = [
+const OPTIONS: [&[u8]; 73] = [
     b"1p",
     b"3p",
     b"all",
+    b"app",
     b"badfilter",
+    b"client",
+    b"cname",
+    b"content",
+    b"cookie",
     b"csp",
     b"css",
+    b"ctag",
+    b"denyallow",
+    b"dnsrewrite",
+    b"dnstype",
     b"doc",
     b"document",
     b"domain",
+    b"elemhide",
+    b"empty",
+    b"extension",
     b"first-party",
     b"font",
     b"frame",
+    b"from",
+    b"genericblock",
+    b"generichide",
+    b"ghide",
+    b"header",
     b"image",
     b"important",
+    b"inline-font",
+    b"inline-script",
+    b"ipaddress",
+    b"jsinject",
     b"match-case",
     b"media",
+    b"method",
+    b"mp4",
+    b"network",
+    b"noop",
     b"object",
+    b"object-subrequest",
+    b"object_subrequest",
     b"other",
+    b"permissions",
     b"ping",
+    b"popunder",
     b"popup",
+    b"queryprune",
     b"redirect",
+    b"redirect-rule",
+    b"removeheader",
     b"removeparam",
+    b"replace",
+    b"rewrite",
     b"script",
+    b"shide",
+    b"specifichide",
+    b"stealth",
+    b"strict1p",
+    b"strict3p",
     b"stylesheet",
     b"subdocument",
     b"third-party",
+    b"to",
+    b"urlblock",
+    b"urlskip",
+    b"urltransform",
+    b"webrtc",
     b"websocket",
+    b"xhr",
     b"xmlhttprequest",
 ];
 
@@ -73,33 +118,75 @@ const OPTIONS: [&[u8]; 28] = [
 /// ```
 pub fn entries(line: &[u8]) -> impl Iterator<Item = Result<&[u8], Skip>> {
     let line = line.trim_ascii();
-    // Lines that end in CR alone: the first of them may be a comment, but the rest isn't.
-    let glued = line.contains(&b'\r');
-    let comment = matches!(line, [] | [b'#' | b'!', ..]) || line.starts_with(b"[Adblock");
-    let hosts = hosts(line).filter(|_| !glued);
-    let other = match hosts {
-        _ if glued => Some(Err(Skip::NotCheckable)),
-        // Only an address before a comment: this isn't from a hosts file, or all its names were removed.
-        Some(hosts) => hosts.trim_ascii().is_empty().then_some(Err(Skip::NotCheckable)),
-        None => (!comment).then(|| entry(url_of_row(line).unwrap_or(line))),
+    let is_comment = matches!(line, [] | [b'#' | b'!', ..]) || line.starts_with(b"[Adblock");
+    let (names, other) = match () {
+        // Lines that end in CR alone: the first of them may be a comment, but the rest isn't.
+        () if line.contains(&b'\r') => (&[][..], Some(Err(Skip::NotCheckable))),
+        () if is_comment => (&[][..], None),
+        () => names_or_entry(line),
     };
-    hosts.unwrap_or_default().split(u8::is_ascii_whitespace).filter_map(host).chain(other)
+    names.split(u8::is_ascii_whitespace).filter_map(host).chain(other)
 }
 
-/// The names in an entry of a hosts file, after the address and before a comment.
-fn hosts(line: &[u8]) -> Option<&[u8]> {
-    let blank = line.iter().position(u8::is_ascii_whitespace)?;
-    let (address, names) = line.split_at_checked(blank)?;
-    is_address(address).then(|| names.split(|&byte| byte == b'#').next().unwrap_or_default())
+/// The names in an entry of a hosts file, or the entry that any other line is.
+fn names_or_entry(line: &[u8]) -> (&[u8], Option<Result<&[u8], Skip>>) {
+    let one = |entry| (&[][..], Some(entry));
+    if let Some(url) = url_of_row(line) {
+        // Its ends are certain, so nothing in it is a column or a rule.
+        return one(Ok(url));
+    }
+    let first = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+    let is_hosts = is_address(first);
+    let (text, _) = if is_hosts { split_at_first(line, b'#') } else { (line, &[][..]) };
+    let text = match without_column(text.trim_ascii_end()) {
+        Ok(text) => text,
+        Err(skip) => return one(Err(skip)),
+    };
+    let names = text.get(first.len()..).unwrap_or_default();
+    let is_word = |name: &[u8]| !name.is_empty() && !name.contains(&b'.') && !is_local(name);
+    match () {
+        () if !is_hosts => one(entry(text)),
+        // Only an address before a comment: its names were removed, unless it is no address of a hosts file.
+        () if names.is_empty() && text.len() < line.len() && is_sink(first) => one(Err(Skip::NotCheckable)),
+        () if names.is_empty() => one(entry(text)),
+        // An address and words about it, which may contain a name.
+        () if !is_sink(first) && names.split(u8::is_ascii_whitespace).any(is_word) => {
+            one(Err(Skip::NotCheckable))
+        }
+        () => (names, None),
+    }
 }
 
+/// Whether an address leads nowhere or stays in the local network, as those of hosts files do that block.
+fn is_sink(address: &[u8]) -> bool {
+    let starts: [&[u8]; 7] = [b"0.", b"127.", b"255.", b"::", b"fe80:", b"ff0", b"FF0"];
+    starts.iter().any(|start| address.starts_with(start))
+}
+
+fn is_local(name: &[u8]) -> bool {
+    LOCAL.iter().any(|local| name.eq_ignore_ascii_case(local))
+}
+
+/// A name after the address of a hosts file.
 fn host(name: &[u8]) -> Option<Result<&[u8], Skip>> {
-    let local = LOCAL.iter().any(|local| name.eq_ignore_ascii_case(local));
     (!name.is_empty()).then(|| match () {
-        () if local => Err(Skip::Local),
-        () if is_address(name) => Err(Skip::NotCheckable),
+        () if is_local(name) => Err(Skip::Local),
+        () if is_address(name) || is_number(split_at_first(name, b':').0) => Err(Skip::NotCheckable),
         () => entry(name),
     })
+}
+
+/// Whether a host is only a number, or numbers with dots between them, which a parser would take for an address.
+fn is_number(host: &[u8]) -> bool {
+    match host {
+        [b'0', b'x' | b'X', digits @ ..] => digits.iter().all(u8::is_ascii_hexdigit),
+        _ => !host.is_empty() && host.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.'),
+    }
+}
+
+/// The text before the first of these bytes, and the rest from there on.
+fn split_at_first(text: &[u8], byte: u8) -> (&[u8], &[u8]) {
+    halves(text, text.iter().position(|&found| found == byte).unwrap_or(text.len()))
 }
 
 /// The URL in a row of a table, which is known by the link back that each row has. None if a quote in it is doubled.
@@ -121,7 +208,7 @@ fn url_of_row(row: &[u8]) -> Option<&[u8]> {
         let url = before.strip_suffix(b",https").or(before.strip_suffix(b",http"))?;
         url.strip_prefix(b"\"").and_then(|url| url.strip_suffix(b"\"")).unwrap_or(url)
     };
-    (!url.contains(&b'"')).then_some(url)
+    (!url.contains(&b'"') && split_once(url, b"://").is_some()).then_some(url)
 }
 
 /// The texts before and after the first occurrence of a separator.
@@ -134,6 +221,8 @@ fn split_once<'a>(text: &'a [u8], separator: &[u8]) -> Option<(&'a [u8], &'a [u8
 enum After {
     /// A comment or a date.
     Column,
+    /// A mark of comments that may be part of a path as well.
+    Mark,
     /// Something that begins as one does, and may be part of a path as well.
     Unclear,
     Nothing,
@@ -148,7 +237,7 @@ fn after_blank(text: &[u8]) -> After {
             let is_comment = ends(rest) || rest[0].is_ascii_alphanumeric();
             return if is_comment { After::Column } else { After::Unclear };
         }
-        [b'/', b'/', rest @ ..] | [b';' | b'!', rest @ ..] if ends(rest) => return After::Column,
+        [b'/', b'/', rest @ ..] | [b';' | b'!' | b'-', rest @ ..] if ends(rest) => return After::Mark,
         _ => {}
     }
     let like = |shape: &[u8]| {
@@ -174,8 +263,11 @@ fn without_column(line: &[u8]) -> Result<&[u8], Skip> {
     let is_blank = |at: usize| line.get(at).is_some_and(u8::is_ascii_whitespace);
     for at in (1..line.len()).filter(|&at| is_blank(at - 1) && !is_blank(at)) {
         let (entry, after) = line.split_at(at);
+        let host = split_once(entry, b"://").map_or(entry, |(_, rest)| rest).trim_ascii_end();
+        let has_path = || host.strip_suffix(b"/").unwrap_or(host).iter().any(|byte| b"/?#".contains(byte));
         match after_blank(after) {
-            After::Column => return Ok(entry.trim_ascii_end()),
+            After::Mark if has_path() => return Err(Skip::NotCheckable),
+            After::Column | After::Mark => return Ok(entry.trim_ascii_end()),
             After::Unclear => return Err(Skip::NotCheckable),
             After::Nothing => {}
         }
@@ -185,7 +277,6 @@ fn without_column(line: &[u8]) -> Result<&[u8], Skip> {
 
 /// A line that is neither a comment nor from a hosts file.
 fn entry(line: &[u8]) -> Result<&[u8], Skip> {
-    let line = without_column(line)?;
     if let Some(rule) = line.strip_prefix(b"||") {
         let host = below(rule.strip_suffix(b"^").ok_or(Skip::Pattern)?);
         return if !host.is_empty() && host.iter().all(is_plain) { Ok(host) } else { Err(Skip::Pattern) };
@@ -212,6 +303,7 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
     let option = option.map(|option| option.strip_prefix(b"~").unwrap_or(option));
     let is_rule = line.starts_with(b"@@")
         || mark == Some(&b'#')
+        || path.starts_with(b"#") && path.contains(&b'(')
         || option.is_some_and(|option| OPTIONS.contains(&option))
         || host.iter().any(|byte| b"*^$|".contains(byte))
         || matches!(shown.last(), Some(b'*' | b'^' | b'|'));
@@ -229,6 +321,12 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
     if line.iter().any(|byte| b"*^".contains(byte)) {
         return Err(Skip::Pattern);
     }
+    let (name, port) = if host.starts_with(b"[") { (host, &[][..]) } else { split_at_first(host, b':') };
+    // An address as one number has at least 8 digits, or it begins with `0x`. `404`, `1.2.3` and `12:evil.com` are others.
+    let name = name.strip_suffix(b".").unwrap_or(name);
+    let is_whole = name.len() >= 8 && !name.contains(&b'.') || matches!(name, [b'0', b'x' | b'X', ..]);
+    let number = is_number(name) && !is_whole && !is_address(name);
+    let word = !port.iter().skip(1).all(u8::is_ascii_digit) && !is_address(authority);
     // An e-mail address, a column after a comma or a word in quotes isn't a host. A parser would take an IPv6 address
     // without brackets for a host and a port, and the prefix length of a network for a path.
     let mail = path.is_empty() && !authority.contains(&b':') && authority.contains(&b'@');
@@ -236,7 +334,11 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
     let prefix = path.strip_prefix(b"/").filter(|prefix| prefix.iter().all(u8::is_ascii_digit));
     let prefix = prefix.and_then(|prefix| str::from_utf8(prefix).ok()?.parse::<u8>().ok());
     let network = is_address(authority) && prefix.is_some_and(|prefix| prefix <= 32 || bare && prefix <= 128);
-    if mail || bare || network || !host.iter().all(is_plain) { Err(Skip::NotCheckable) } else { Ok(line) }
+    if mail || bare || network || number || word || !host.iter().all(is_plain) {
+        Err(Skip::NotCheckable)
+    } else {
+        Ok(line)
+    }
 }
 
 /// The host in `*.host`.

@@ -155,6 +155,7 @@ def canonical(text):
         return None
     path = without_dots(single_slashes(text[end:].replace(b"\\", b"/")))  # step 6
     host, path, query = (escaped(part) for part in (host, path, mark + query))  # step 7
+    host = host.replace(b"\\", b"%5C")
     return host, path.replace(b"?", b"%3F"), query
 
 
@@ -302,16 +303,20 @@ def folders_of(line):
     """What is looked up instead of path and query if escapes may lead out of a folder."""
     taken = taken_apart(re.sub(rb"[\t\r\n]", b"", line).strip(bytes(range(33))))
     literal, query = re.fullmatch(rb"(?s)([^?#]*)(.*)", taken[3] if taken else b"").groups()
-    once = re.sub(rb"%([0-9A-Fa-f]{2})", lambda escape: bytes([int(escape[1], 16)]), literal)
-    once = without_dots(escaped(single_slashes(once)).replace(b"?", b"%3F"))
-    hidden = [
-        next((i for i, part in enumerate(path) if b".." in re.split(rb"[/\\]", unescaped(part))), None)
-        for path in (literal.split(b"/"), once.split(b"/"))
-    ]
-    if hidden[0] is None:
+    folders = folders_before_hidden_dots(literal)
+    if not folders:
         return []
-    folder = lambda path, end: b"".join(part + b"/" for part in path.split(b"/")[:end])
-    return [folder(literal, hidden[0]), once + query if hidden[1] is None else folder(once, hidden[1])]
+    once = re.sub(rb"%([0-9A-Fa-f]{2})", lambda escape: bytes([int(escape[1], 16)]), literal)
+    for path in (once, once.replace(b"\\", b"/")):
+        path = without_dots(escaped(single_slashes(path)).replace(b"?", b"%3F"))
+        folders += folders_before_hidden_dots(path) + [path + query]
+    return folders
+
+
+def folders_before_hidden_dots(path):
+    parts = path.split(b"/")
+    hidden = [i for i, part in enumerate(parts) if b".." in re.split(rb"[/\\]", unescaped(part))]
+    return [b"/".join(parts[:i] + [b""]) for i in hidden[:2]]
 
 
 def keys_of(line):

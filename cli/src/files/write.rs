@@ -39,12 +39,10 @@ pub fn check_inputs<'a>(
     inputs: impl IntoIterator<Item = &'a PathBuf>,
     output: &Path,
 ) -> Result<()> {
-    if is_stdout(output) || !output.is_file() {
-        return Ok(());
-    }
-    let is_output =
-        |input: &PathBuf| if input.as_os_str() == "-" { is_stdin(output) } else { is_same(input, output) };
-    if inputs.into_iter().any(is_output) {
+    let to = if is_stdout(output) { identity::of_stdout() } else { identity::of_file(output) };
+    let from =
+        |input: &PathBuf| if input.as_os_str() == "-" { identity::of_stdin() } else { identity::of(input) };
+    if to.is_some() && inputs.into_iter().any(|input| from(input) == to) {
         bail!("{}: this is both {what} and the output", output.display());
     }
     Ok(())
@@ -55,17 +53,12 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
     identity::of(one).is_some_and(|one| identity::of(other) == Some(one))
 }
 
-/// Whether a path leads to the file that standard input is read from.
-fn is_stdin(path: &Path) -> bool {
-    identity::of_stdin().is_some_and(|stdin| identity::of(path) == Some(stdin))
-}
-
 /// What tells files apart. None for a file that can't be reached.
 #[cfg(any(unix, target_os = "wasi"))]
 mod identity {
     use std::path::Path;
 
-    use rustix::fs::{Stat, fstat, stat};
+    use rustix::fs::{FileType, Stat, fstat, stat};
 
     /// Wide enough for the types of all systems.
     type Id = (i128, i128);
@@ -81,6 +74,20 @@ mod identity {
     pub fn of_stdin() -> Option<Id> {
         fstat(rustix::stdio::stdin()).ok().map(id)
     }
+
+    /// Only of a file: several programs may write to a device or a pipe.
+    pub fn of_stdout() -> Option<Id> {
+        fstat(rustix::stdio::stdout()).ok().filter(is_file).map(id)
+    }
+
+    /// The same for what a path leads to.
+    pub fn of_file(path: &Path) -> Option<Id> {
+        stat(super::slashed(path)).ok().filter(is_file).map(id)
+    }
+
+    fn is_file(file: &Stat) -> bool {
+        FileType::from_raw_mode(file.st_mode).is_file()
+    }
 }
 
 /// Windows' file identities aren't stable in the standard library, so this can't tell that two names are hard links to
@@ -93,7 +100,15 @@ mod identity {
         path.canonicalize().ok()
     }
 
+    pub fn of_file(path: &Path) -> Option<PathBuf> {
+        of(path).filter(|path| path.is_file())
+    }
+
     pub fn of_stdin() -> Option<PathBuf> {
+        None
+    }
+
+    pub fn of_stdout() -> Option<PathBuf> {
         None
     }
 }

@@ -44,6 +44,11 @@ fn suffix_skip(input: &Input, line: &[u8]) -> Option<Skip> {
     }
 }
 
+/// Whether the key of a URL may be a row of a table.
+fn is_row(key: &[u8]) -> bool {
+    key.contains(&b',') || key.windows(3).any(|bytes| bytes == b"%20")
+}
+
 /// Who made the rule that makes a host a public suffix; none if it isn't one.
 fn suffix(host: &str) -> Option<psl2::Type> {
     psl2::lookup(host).filter(psl2::Domain::is_public_suffix)?.typ()
@@ -313,7 +318,7 @@ pub fn for_each<T: Send>(
                 "{}: its lines end in CR alone; convert them first, with `tr '\\r' '\\n'`",
                 name()
             );
-            if is_page(beginning, profile == Profile::Raw) {
+            if is_page(beginning, profile == Profile::Url) {
                 summary.pages.push(name());
             }
         }
@@ -340,7 +345,7 @@ pub fn for_each<T: Send>(
                 match input.and_then(|input| suffix(&input).map_or(Ok(input), Err)) {
                     Ok(input) => {
                         summary.lines.keys += 1;
-                        summary.commas += u64::from(profile == Profile::Url && input.own().contains(&b','));
+                        summary.commas += u64::from(profile == Profile::Url && is_row(input.own()));
                         take(&mut taken, &input, place)?;
                     }
                     Err(skip) => summary.skip(skip, line, place),

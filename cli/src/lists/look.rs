@@ -55,23 +55,29 @@ pub fn has_bare_ends(beginning: &[u8]) -> bool {
     !text.contains(&b'\n') && text.contains(&b'\r')
 }
 
-/// Whether a list begins as a page of HTML or XML does, such as the error pages of hosts. Raw keys may begin as a tag
-/// does, such as `<id@host>`, if all of them do: a page has end tags and text between its tags.
-pub fn is_page(beginning: &[u8], is_raw: bool) -> bool {
+/// Whether a list begins as a page of HTML or XML does, such as the error pages of hosts. No URL begins as a tag does,
+/// but other keys may, such as `<id@host>` and `<love3r`, unless their line has an end tag or an attribute.
+pub fn is_page(beginning: &[u8], of_urls: bool) -> bool {
     let mut text = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning).trim_ascii_start();
     while let Some(comment) = text.strip_prefix(b"<!--") {
         let Some(end) = comment.windows(3).position(|end| end == b"-->") else { return false };
         text = comment[end + 3..].trim_ascii_start();
     }
-    let begins = |start: &[u8]| text.get(..start.len()).is_some_and(|text| text.eq_ignore_ascii_case(start));
+    let first = lines(text).next().unwrap_or_default();
+    let name = first.strip_prefix(b"<").unwrap_or_default();
+    let end = name.iter().position(|byte| b" \t/>".contains(byte)).unwrap_or(name.len());
+    let is_known = ["!doctype", "?xml", "html", "head", "body", "title", "error", "rss", "svg"]
+        .into_iter()
+        .any(|known| name[..end].eq_ignore_ascii_case(known.as_bytes()));
     let is_tag = |line: &[u8]| matches!(line, [b'<', letter, ..] if letter.is_ascii_alphabetic());
-    let are_keys = || {
-        let (count, tags) = lines(text)
-            .filter(|line| !line.is_empty())
-            .fold((0, true), |(count, tags), line| (count + 1, tags && is_tag(line)));
-        is_raw && tags && (count > 2 || !text.windows(2).any(|bytes| bytes == b"</"))
+    // Three keys of a kind are a list of them.
+    let has = |part: &[u8]| first.windows(part.len()).any(|bytes| bytes == part);
+    let is_list = || {
+        lines(text).filter(|line| is_tag(line)).take(3).count() == 3
+            && lines(text).all(|line| line.is_empty() || is_tag(line))
     };
-    begins(b"<!doctype html") || begins(b"<?xml ") || is_tag(text) && !are_keys()
+    let is_written = || (has(b"</") || has(b"/>") || has(b"=\"")) && !is_list();
+    is_known || is_tag(first) && (of_urls || is_written())
 }
 
 #[cfg(test)]
@@ -138,20 +144,25 @@ mod tests {
             "<EnumerationResults ServiceEndpoint=\"x\">",
             "<b>key</b>\n",
         ] {
-            assert!(is_page(page.as_bytes(), false), "{page}");
+            assert!(is_page(page.as_bytes(), true), "{page}");
         }
         for page in [
             "<?xml version=\"1.0\"?><Error>",
             "<Error xmlns=\"x\"><Code>NoSuchKey</Code></Error>",
             "<html>\n<head><title>404</title></head>\n<body>\n<center>404</center>\n</body>\n</html>\n",
-            "<ListBucketResult>\n  <Name>a</Name>\n  <Name>b</Name>\n</ListBucketResult>",
+            "<EnumerationResults ServiceEndpoint=\"x\">\n",
+            "<Response><Error/></Response>\n",
         ] {
-            assert!(is_page(page.as_bytes(), true), "{page}");
+            assert!(is_page(page.as_bytes(), false), "{page}");
         }
-        for list in
-            ["<a1@mail.example>", "<a1@mail.example>\n<b2@mail.example>\n", "<b>1</b>\n<b>2</b>\n\n<b>3</b>"]
-        {
-            assert!(!is_page(list.as_bytes(), true), "{list}");
+        for list in [
+            "<a1@mail.example>",
+            "<a1@mail.example>\nkey\n",
+            "<love3r\n<lovely\npassword1\n",
+            "<header1\n",
+            "<b>1</b>\n<b>2</b>\n\n<b>3</b>",
+        ] {
+            assert!(!is_page(list.as_bytes(), false), "{list}");
         }
         for list in [
             "",
@@ -163,7 +174,7 @@ mod tests {
             "<!-- <html>",
             "<!-- one -->key",
         ] {
-            assert!(!is_page(list.as_bytes(), false), "{list}");
+            assert!(!is_page(list.as_bytes(), true), "{list}");
         }
     }
 

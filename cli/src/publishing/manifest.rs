@@ -363,6 +363,11 @@ impl ManifestPayload for ShardsPayload {
 }
 
 impl<P: ManifestPayload> Manifest<P> {
+    /// Whether another has the same payload, whoever has signed it.
+    pub fn says_as(&self, other: &Self) -> bool {
+        self.payload == other.payload
+    }
+
     /// Signs a payload with each of the keys.
     pub fn sign(payload: &P, keys: &[SigningKey]) -> Result<Self> {
         payload.check()?;

@@ -81,7 +81,7 @@ impl<P: ManifestPayload> Publication<P> {
             let other = dir.join(other);
             let is_there = other.try_exists().with_context(|| other.display().to_string());
             // Somebody who can put a file there must not be able to stop a feed.
-            if state.signed > 0 && !state.is_recovered {
+            if !state.manifest.is_empty() && !state.is_recovered {
                 if is_there.unwrap_or(true) {
                     streams
                         .warn(&format!("{}: this belongs to no feed that was begun here", other.display()));
@@ -121,6 +121,11 @@ impl<P: ManifestPayload> Publication<P> {
             cleaner,
         };
         publication.is_old_copy = publication.has_newer_live()? && !publication.state.is_recovered;
+        if publication.is_old_copy {
+            // Later runs may have named such a file again, and dropped it a moment ago.
+            let unlisted = publication.state.unlisted.iter_mut();
+            unlisted.for_each(|unlisted| unlisted.since = unlisted.since.map(|_| now));
+        }
         publication.require_signature(unsigned)?;
         publication.clear(streams)?;
         if let Some(why) = strange {
@@ -152,11 +157,18 @@ impl<P: ManifestPayload> Publication<P> {
         self.live.as_ref().map(|(_, live)| live)
     }
 
-    /// Whether the manifest in place is newer than the list of the state, which is an old copy then. A number that the
-    /// state has used up since says nothing about that.
+    /// Whether the manifest in place may be newer than the list of the state, which is an old copy then. It isn't if the
+    /// state has published it, or a later one with a higher number: of two copies of a state, each may have signed
+    /// numbers that the other doesn't know. A number that is only used up says nothing.
     pub fn has_newer_live(&self) -> Result<bool> {
-        let age = self.state.age::<P>()?;
-        Ok(self.live().is_some_and(|live| live.head().generation > age))
+        let Some((text, live)) = &self.live else { return Ok(false) };
+        let Some(last) = self.state.last::<P>()? else { return Ok(true) };
+        if Manifest::<P>::parse(text.as_bytes())?.says_as(&last) {
+            return Ok(false);
+        }
+        let (last, live) = (last.payload()?, live.head());
+        let last = last.head();
+        Ok(live.generation >= last.generation || live.created_at > last.created_at)
     }
 
     /// The generation in place, or the highest that was signed if there is none.
@@ -166,8 +178,7 @@ impl<P: ManifestPayload> Publication<P> {
 
     /// What the last manifest says. If the state is an old copy, it is the one in place.
     pub fn last(&self) -> Result<Option<P>> {
-        let all = self.state.payload::<P>()?.into_iter().chain(self.live().cloned());
-        Ok(all.max_by_key(|last| last.head().generation))
+        if self.has_newer_live()? { Ok(self.live().cloned()) } else { self.state.payload() }
     }
 
     /// How many keys the last generation has, by its manifest.
@@ -503,7 +514,8 @@ mod tests {
         feed.path = path;
         feed.finish(before, failed.map(|()| true), &mut streams).unwrap_err();
         let saved = feed.folder.load().unwrap().unwrap();
-        assert_eq!((saved.signed, saved.age::<P>().unwrap()), (3, 1));
+        let age = saved.payload::<P>().unwrap().unwrap().head().generation;
+        assert_eq!((saved.signed, age), (3, 1));
         assert!(feed.has_newer_live().unwrap());
         assert!(matches!(renew(&mut feed, &mut streams).unwrap(), Renewal::Unknown));
         assert_eq!(feed.next_head(1, DAY).unwrap().generation, 4);

@@ -37,7 +37,7 @@ pub struct State {
     pub shards: Option<u32>,
     pub settings: Settings,
     /// The highest generation that was ever signed, even if its manifest was never put in place; 0 for none. The list
-    /// that this state holds may be older: [`Self::age`].
+    /// that this state holds may be older: it is that of `manifest`.
     pub signed: u64,
     /// The members after it. The field must be present, if only as null: if it is missing, that doesn't mean a first
     /// run.
@@ -184,11 +184,6 @@ impl State {
     /// What it says.
     pub fn payload<P: ManifestPayload>(&self) -> Result<Option<P>> {
         self.last()?.map(|manifest| manifest.payload()).transpose().context("the manifest in the state")
-    }
-
-    /// The generation of the list that this state holds; 0 for none.
-    pub fn age<P: ManifestPayload>(&self) -> Result<u64> {
-        Ok(self.payload::<P>()?.map_or(0, |last| last.head().generation))
     }
 
     /// Whether all files that it names are in the two folders, since they are going to be deleted.

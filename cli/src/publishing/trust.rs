@@ -116,7 +116,7 @@ impl Trust {
             Ok(Some(known)) => known,
             Ok(None) => return Ok(Live::None),
             // Somebody who can put a file there must not be able to stop a feed that has a state to go on from.
-            Err(why) if !self.everybody && state.is_some_and(|state| state.signed > 0) => {
+            Err(why) if !self.everybody && state.is_some_and(|state| !state.manifest.is_empty()) => {
                 return Ok(Live::Untrusted(why));
             }
             Err(why) => return Err(why),

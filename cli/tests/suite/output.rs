@@ -547,6 +547,8 @@ fn no_input_is_replaced() {
                 (format!("build new - -o {to}/list < list"), "a list"),
                 (format!("build hard -o {to}/list"), "a list"),
                 (format!("import - --format guava -o list < {to}/list"), "the original"),
+                (format!("build list -o - >> {to}/list"), "a list"),
+                (format!("build - -o /dev/stdout < list 1<> {to}/list"), "a list"),
                 (format!("build new --allow {to}/list -o list"), "a list"),
                 (format!("build new --tag x={to}/list -o list"), "a list"),
                 (format!("build new --secret-file {to}/secret -o secret"), "the secret"),

@@ -44,7 +44,7 @@ impl Canonical<'_> {
         let number = last.iter().all(u8::is_ascii_digit) || value(last).is_some();
         let has = |text: &[u8]| host.windows(text.len()).any(|part| part == text);
         let broken = host.iter().any(|byte| b"[](),;|^\"<>".contains(byte))
-            || [&b"{.}"[..], b"{dot}"].into_iter().any(has);
+            || [&b"{.}"[..], b"{dot}", b"%5C"].into_iter().any(has);
         let refused = host.windows(2).any(|pair| pair[0] == b'%' && pair[1] >= b'8');
         self.parts.address || !number && !broken && !refused && !matches!(host, b"http" | b"https")
     }
@@ -187,7 +187,12 @@ pub(super) fn canonical<'a>(href: &[u8]) -> Result<Option<Canonical<'a>>, Full> 
     escape(&mut text, scheme)?;
     escape(&mut text, b"://")?;
     let start = text.len();
-    escape(&mut text, &host)?;
+    for (i, part) in host.split(|&byte| byte == b'\\').enumerate() {
+        if i > 0 {
+            put(&mut text, b"%5C")?;
+        }
+        escape(&mut text, part)?;
+    }
     let end = text.len();
     let mut path = Cow::Borrowed(path);
     if path.contains(&b'\\') {

@@ -9,7 +9,7 @@ use super::text::{
 };
 use super::unicode::{append_mapped, is_newer};
 use crate::error::Result;
-use crate::vectors::{append, copied, push};
+use crate::vectors::{append, copied, push, within};
 
 /// How a browser splits [cleaned](clean) bytes, unless their scheme has no host.
 struct Taken<'a> {
@@ -64,39 +64,55 @@ impl<'a> Taken<'a> {
 }
 
 /// Where a host finds a page if it takes the escapes of [cleaned](clean) bytes literally, or replaces each of them once, and
-/// the canonical form may be elsewhere: a folder above the page, or a path and a query. FORMAT.md section 10, "The folders
+/// the canonical form may be elsewhere: folders above the page, or a path and a query. FORMAT.md section 10, "The folders
 /// of an escaped path".
 #[cfg_attr(target_arch = "wasm32", inline(never))]
-pub(super) fn escaped_folders(input: &[u8]) -> Result<Option<[Vec<u8>; 2]>> {
-    let Some(taken) = Taken::of(input).filter(|taken| taken.path.contains(&b'%')) else { return Ok(None) };
-    let mut literal = taken.parsed_path()?;
-    let folders = || -> Result<Option<[Vec<u8>; 2]>, Full> {
-        let Some(end) = before_hidden_dots(&literal)? else { return Ok(None) };
-        let mut escaped = with_room(literal.len())?;
-        escape_path(&mut escaped, &single_slashes(&unescaped_once(&literal)?)?)?;
-        let mut once = without_dots(&escaped)?;
-        match before_hidden_dots(&once)? {
-            Some(end) => once.truncate(end),
-            None => put(&mut once, taken.query)?,
-        }
-        literal.truncate(end);
-        Ok(Some([literal, once]))
+pub(super) fn escaped_folders(input: &[u8]) -> Result<Vec<Vec<u8>>> {
+    let Some(taken) = Taken::of(input).filter(|taken| taken.path.contains(&b'%')) else {
+        return Ok(Vec::new());
     };
-    folders().map_err(|Full| too_large(input))
+    let literal = taken.parsed_path()?;
+    let mut found = Vec::new();
+    let mut folders = || -> Result<(), Full> {
+        if !push_folders(&mut found, &literal)? {
+            return Ok(());
+        }
+        let mut once = unescaped_once(&literal)?;
+        loop {
+            let mut path = with_room(once.len())?;
+            escape_path(&mut path, &single_slashes(&once)?)?;
+            let mut path = without_dots(&path)?;
+            push_folders(&mut found, &path)?;
+            put(&mut path, taken.query)?;
+            push(&mut found, path).map_err(|_| Full)?;
+            // Once more, with backslashes as slashes.
+            if !once.contains(&b'\\') {
+                return Ok(());
+            }
+            once.iter_mut().filter(|byte| **byte == b'\\').for_each(|byte| *byte = b'/');
+        }
+    };
+    folders().map_err(|Full| too_large(input))?;
+    Ok(found)
 }
 
-/// The length of a path before the first part whose escapes stand for a part `..`.
-fn before_hidden_dots(path: &[u8]) -> Result<Option<usize>, Full> {
-    let mut end = 0;
+/// Adds the folders before the first two parts of a path whose escapes stand for a part `..`. Returns whether there is
+/// such a part. Two, since an entry of a list may have one itself.
+fn push_folders(found: &mut Vec<Vec<u8>>, path: &[u8]) -> Result<bool, Full> {
+    let (mut end, mut hidden) = (0, 0);
     for part in path.split_inclusive(|&byte| byte == b'/') {
         let mut plain = with_room(part.len())?;
         append_unescaped(&mut plain, part)?;
         if plain.split(|byte| b"/\\".contains(byte)).any(|part| part == b"..") {
-            return Ok(Some(end));
+            push(found, copied(within(path, ..end)).map_err(|_| Full)?).map_err(|_| Full)?;
+            hidden += 1;
+        }
+        if hidden == 2 {
+            break;
         }
         end += part.len();
     }
-    Ok(None)
+    Ok(hidden > 0)
 }
 
 /// Whether the host of [cleaned](clean) bytes is longer than any that a browser opens. Parsers may take minutes for it.

@@ -161,7 +161,7 @@ pub fn canonicalize(input: &[u8]) -> Option<String> {
         return None;
     }
     let [host, path, query] = [&host, &resolve(&path), &query].map(|part| escape(&narrow(part)));
-    let path = path.replace('?', "%3F");
+    let (host, path) = (host.replace('\\', "%5C"), path.replace('?', "%3F"));
     Some(format!("{scheme}://{host}{path}{query}"))
 }
 

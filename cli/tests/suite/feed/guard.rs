@@ -579,6 +579,48 @@ fn an_old_state_does_not_sign_its_list_anew() {
     check(&read(&folder), 0..1300, 2000..3000, 1e-3);
 }
 
+/// Two copies of a state, each of which has signed numbers that the other doesn't know. What one of them published was
+/// lost on the way to the host, so its number may be as high as the live one, or higher.
+#[test]
+fn of_two_copies_of_a_state_the_older_list_is_not_signed_anew() {
+    for lost in 1..4 {
+        let folder = feed("");
+        write_list(&folder, 0..1000);
+        publish(&folder, 0, "");
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("other")).unwrap();
+        for file in fs::read_dir(at("state")).unwrap().map(|file| file.unwrap().path()) {
+            fs::copy(&file, at("other").join(file.file_name().unwrap())).unwrap();
+        }
+        let first = fs::read(at("public/feed.json")).unwrap();
+        for i in 1..=lost {
+            write_list(&folder, 0..1000 + 10 * i);
+            publish(&folder, i, "");
+        }
+        fs::write(at("public/feed.json"), first).unwrap();
+        write_list(&folder, 0..1100);
+        let by_other = |hours, more: &str| {
+            let more = format!("{} {more}", super::at(hours));
+            tool(&folder, &format!("feed publish @public @list --state @other --sign @key {more}"))
+        };
+        assert_eq!(by_other(24, "").0, 0);
+        assert_eq!(verify(&folder)["generation"], 2);
+        let before = files(&folder);
+        write_list(&folder, 0..10);
+        publish_refused(&folder, 6 * 24, "", "the state is an old copy");
+        assert!(files(&folder) == before, "{lost}");
+        // The other one may, since its list is the live one.
+        let (code, _, err) = by_other(6 * 24, "");
+        assert!(code == 2 && err.contains("the old list was signed anew"), "{err}");
+        check(&read(&folder), 0..1100, 2000..3000, 1e-3);
+        // A tag that only the other one knows isn't dropped silently.
+        write_list(&folder, 0..1100);
+        let (code, _, err) = by_other(7 * 24, &format!("--tag new={}", at("list").display()));
+        assert_eq!(code, 0, "{err}");
+        publish_refused(&folder, 7 * 24 + 1, "", "new");
+    }
+}
+
 /// The keys that it would remove aren't in the list that clients have.
 #[test]
 fn an_old_state_does_not_refuse_the_list_in_place() {
