@@ -159,8 +159,11 @@ fn names_or_entry(line: &[u8]) -> (&[u8], Option<Result<&[u8], Skip>>) {
 
 /// Whether an address leads nowhere or stays in the local network, as those of hosts files do that block.
 fn is_sink(address: &[u8]) -> bool {
-    let starts: [&[u8]; 7] = [b"0.", b"127.", b"255.", b"::", b"fe80:", b"ff0", b"FF0"];
-    starts.iter().any(|start| address.starts_with(start))
+    let starts = ["0.", "127.", "255.", "10.", "192.168.", "::", "0:0:", "fe80:", "ff0"];
+    let begins = |start: &str| {
+        address.get(..start.len()).is_some_and(|text| text.eq_ignore_ascii_case(start.as_bytes()))
+    };
+    starts.into_iter().any(begins)
 }
 
 fn is_local(name: &[u8]) -> bool {
@@ -182,6 +185,14 @@ fn is_number(host: &[u8]) -> bool {
         [b'0', b'x' | b'X', digits @ ..] => digits.iter().all(u8::is_ascii_hexdigit),
         _ => !host.is_empty() && host.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.'),
     }
+}
+
+/// Whether a number isn't meant as an address, such as `404` and `1.2.3`. An address as one number has at least 8 digits,
+/// or it begins with `0x`.
+fn is_other_number(host: &[u8]) -> bool {
+    let host = host.strip_suffix(b".").unwrap_or(host);
+    let is_whole = host.len() >= 8 && !host.contains(&b'.') || matches!(host, [b'0', b'x' | b'X', ..]);
+    is_number(host) && !is_whole && !is_address(host)
 }
 
 /// The text before the first of these bytes, and the rest from there on.
@@ -221,10 +232,10 @@ fn split_once<'a>(text: &'a [u8], separator: &[u8]) -> Option<(&'a [u8], &'a [u8
 enum After {
     /// A comment or a date.
     Column,
-    /// A mark of comments that may be part of a path as well.
+    /// What may be part of a path as well.
     Mark,
-    /// Something that begins as one does, and may be part of a path as well.
-    Unclear,
+    /// The mark of a rule.
+    Rule,
     Nothing,
 }
 
@@ -235,7 +246,7 @@ fn after_blank(text: &[u8]) -> After {
         [b'#', rest @ ..] => {
             // `##` and `#@#` are marks of cosmetic rules.
             let is_comment = ends(rest) || rest[0].is_ascii_alphanumeric();
-            return if is_comment { After::Column } else { After::Unclear };
+            return if is_comment { After::Column } else { After::Rule };
         }
         [b'/', b'/', rest @ ..] | [b';' | b'!' | b'-', rest @ ..] if ends(rest) => return After::Mark,
         _ => {}
@@ -248,13 +259,18 @@ fn after_blank(text: &[u8]) -> After {
         };
         text.get(..shape.len()).is_some_and(|text| text.iter().zip(shape).all(fits))
     };
-    // `Invoice 2026-11-28 final.pdf` is a file: only the end or a time makes a date certain.
-    let has_time = [&b"0000-00-00 00:00"[..], b"0000-00-00T00:00", b"00-00-0000 00:00"].into_iter().any(like);
-    match [&b"0000-00-00"[..], b"00-00-0000"].into_iter().find(|shape| like(shape)) {
-        _ if has_time => After::Column,
-        Some(date) if matches!(text[date.len()..].trim_ascii_start(), [] | [b'#', ..]) => After::Column,
-        Some(_) => After::Unclear,
-        None => After::Nothing,
+    let Some(date) = ["0000-00-00", "00-00-0000"].into_iter().find(|shape| like(shape.as_bytes())) else {
+        return After::Nothing;
+    };
+    let rest = text.get(date.len()..).unwrap_or_default();
+    match rest {
+        // `2026-11-28.html` is a file, and `2026-11-28.evil.com` a host.
+        [next, ..] if !next.is_ascii_whitespace() && !b"T,;".contains(next) => After::Nothing,
+        // At most a time and a zone, or a comment.
+        _ if rest.iter().all(|byte| byte.is_ascii_digit() || b" \tT:.Z+-".contains(byte)) => After::Column,
+        _ if rest.trim_ascii_start().starts_with(b"#") => After::Column,
+        // `Invoice 2026-11-28 final.pdf` is a file, too.
+        _ => After::Mark,
     }
 }
 
@@ -263,12 +279,15 @@ fn without_column(line: &[u8]) -> Result<&[u8], Skip> {
     let is_blank = |at: usize| line.get(at).is_some_and(u8::is_ascii_whitespace);
     for at in (1..line.len()).filter(|&at| is_blank(at - 1) && !is_blank(at)) {
         let (entry, after) = line.split_at(at);
-        let host = split_once(entry, b"://").map_or(entry, |(_, rest)| rest).trim_ascii_end();
-        let has_path = || host.strip_suffix(b"/").unwrap_or(host).iter().any(|byte| b"/?#".contains(byte));
+        let entry = entry.trim_ascii_end();
+        let has_path = || {
+            let host = split_once(entry, b"://").map_or(entry, |(_, rest)| rest);
+            host.strip_suffix(b"/").unwrap_or(host).iter().any(|byte| b"/\\?#".contains(byte))
+        };
         match after_blank(after) {
             After::Mark if has_path() => return Err(Skip::NotCheckable),
-            After::Column | After::Mark => return Ok(entry.trim_ascii_end()),
-            After::Unclear => return Err(Skip::NotCheckable),
+            After::Column | After::Mark => return Ok(entry),
+            After::Rule => return Err(Skip::NotCheckable),
             After::Nothing => {}
         }
     }
@@ -279,7 +298,8 @@ fn without_column(line: &[u8]) -> Result<&[u8], Skip> {
 fn entry(line: &[u8]) -> Result<&[u8], Skip> {
     if let Some(rule) = line.strip_prefix(b"||") {
         let host = below(rule.strip_suffix(b"^").ok_or(Skip::Pattern)?);
-        return if !host.is_empty() && host.iter().all(is_plain) { Ok(host) } else { Err(Skip::Pattern) };
+        let is_host = !host.is_empty() && host.iter().all(is_plain) && !is_other_number(host);
+        return if is_host { Ok(host) } else { Err(Skip::Pattern) };
     }
     let line = below(line);
     let of_scheme = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
@@ -303,7 +323,7 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
     let option = option.map(|option| option.strip_prefix(b"~").unwrap_or(option));
     let is_rule = line.starts_with(b"@@")
         || mark == Some(&b'#')
-        || path.starts_with(b"#") && path.contains(&b'(')
+        || after.is_none() && path.starts_with(b"#") && path.contains(&b'(')
         || option.is_some_and(|option| OPTIONS.contains(&option))
         || host.iter().any(|byte| b"*^$|".contains(byte))
         || matches!(shown.last(), Some(b'*' | b'^' | b'|'));
@@ -322,10 +342,7 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
         return Err(Skip::Pattern);
     }
     let (name, port) = if host.starts_with(b"[") { (host, &[][..]) } else { split_at_first(host, b':') };
-    // An address as one number has at least 8 digits, or it begins with `0x`. `404`, `1.2.3` and `12:evil.com` are others.
-    let name = name.strip_suffix(b".").unwrap_or(name);
-    let is_whole = name.len() >= 8 && !name.contains(&b'.') || matches!(name, [b'0', b'x' | b'X', ..]);
-    let number = is_number(name) && !is_whole && !is_address(name);
+    let number = is_other_number(name);
     let word = !port.iter().skip(1).all(u8::is_ascii_digit) && !is_address(authority);
     // An e-mail address, a column after a comma or a word in quotes isn't a host. A parser would take an IPv6 address
     // without brackets for a host and a port, and the prefix length of a network for a path.

@@ -66,17 +66,20 @@ pub fn is_page(beginning: &[u8], of_urls: bool) -> bool {
     let first = lines(text).next().unwrap_or_default();
     let name = first.strip_prefix(b"<").unwrap_or_default();
     let end = name.iter().position(|byte| b" \t/>".contains(byte)).unwrap_or(name.len());
-    let is_known = ["!doctype", "?xml", "html", "head", "body", "title", "error", "rss", "svg"]
-        .into_iter()
-        .any(|known| name[..end].eq_ignore_ascii_case(known.as_bytes()));
+    let is_known = end < name.len()
+        && ["!doctype", "?xml", "html", "head", "body", "title", "error", "rss", "svg"]
+            .into_iter()
+            .any(|known| name[..end].eq_ignore_ascii_case(known.as_bytes()));
     let is_tag = |line: &[u8]| matches!(line, [b'<', letter, ..] if letter.is_ascii_alphabetic());
-    // Three keys of a kind are a list of them.
-    let has = |part: &[u8]| first.windows(part.len()).any(|bytes| bytes == part);
-    let is_list = || {
-        lines(text).filter(|line| is_tag(line)).take(3).count() == 3
-            && lines(text).all(|line| line.is_empty() || is_tag(line))
+    // An end tag, or an attribute.
+    let is_markup = |line: &[u8]| {
+        line.windows(3).any(|bytes| matches!(bytes, [b'<', b'/', letter] if letter.is_ascii_alphabetic()))
+            || line.windows(2).any(|bytes| bytes == b"/>" || bytes == b"=\"")
     };
-    let is_written = || (has(b"</") || has(b"/>") || has(b"=\"")) && !is_list();
+    // Three keys of a kind are a list of them.
+    let full = || lines(text).filter(|line| !line.is_empty());
+    let is_list = || full().count() > 2 && full().all(is_tag);
+    let is_written = || lines(text).take(5).any(is_markup) && !is_list();
     is_known || is_tag(first) && (of_urls || is_written())
 }
 
@@ -152,6 +155,8 @@ mod tests {
             "<html>\n<head><title>404</title></head>\n<body>\n<center>404</center>\n</body>\n</html>\n",
             "<EnumerationResults ServiceEndpoint=\"x\">\n",
             "<Response><Error/></Response>\n",
+            "<center>\n<h1>404</h1>\n</center>\n",
+            "<ListBucketResult>\n  <Name>a</Name>\n  <Name>b</Name>\n</ListBucketResult>",
         ] {
             assert!(is_page(page.as_bytes(), false), "{page}");
         }
@@ -160,6 +165,7 @@ mod tests {
             "<a1@mail.example>\nkey\n",
             "<love3r\n<lovely\npassword1\n",
             "<header1\n",
+            "<head\n</3\n",
             "<b>1</b>\n<b>2</b>\n\n<b>3</b>",
         ] {
             assert!(!is_page(list.as_bytes(), false), "{list}");

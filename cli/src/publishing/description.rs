@@ -12,7 +12,7 @@ use bloom_wasm::slots::{LOWEST, LOWEST_URL};
 use bloom_wasm::{Kind, Profile, Stack};
 
 use super::feed::include_fpr;
-use super::manifest::{self, FeedPayload, Head, Identity, ManifestPayload, ShardsPayload};
+use super::manifest::{self, FeedPayload, Head, Identity, Manifest, ManifestPayload, ShardsPayload};
 use super::state::{NO_STATE, Settings, State, StateFolder};
 use super::trust::{self, Live, Trust};
 use crate::args::number::{parse_fpr, whole_milliseconds};
@@ -121,6 +121,7 @@ impl DescriptionArgs {
         let mut state = State::new(identity.clone(), shards(&live));
         self.require_same(&state)?;
         state.signed = trust::least_generation()?.max(*generation);
+        state.follow(&Manifest::<P>::parse(text.as_bytes())?);
         state.manifest = text;
         state.is_recovered = true;
         Ok(Some(state))

@@ -363,9 +363,9 @@ impl ManifestPayload for ShardsPayload {
 }
 
 impl<P: ManifestPayload> Manifest<P> {
-    /// Whether another has the same payload, whoever has signed it.
-    pub fn says_as(&self, other: &Self) -> bool {
-        self.payload == other.payload
+    /// The hash of its payload, whoever has signed it.
+    pub fn hash(&self) -> String {
+        sha256(self.payload.as_bytes())
     }
 
     /// Signs a payload with each of the keys.

@@ -124,7 +124,7 @@ impl<P: ManifestPayload> Publication<P> {
         if publication.is_old_copy {
             // Later runs may have named such a file again, and dropped it a moment ago.
             let unlisted = publication.state.unlisted.iter_mut();
-            unlisted.for_each(|unlisted| unlisted.since = unlisted.since.map(|_| now));
+            unlisted.for_each(|unlisted| unlisted.since = Some(now));
         }
         publication.require_signature(unsigned)?;
         publication.clear(streams)?;
@@ -157,18 +157,12 @@ impl<P: ManifestPayload> Publication<P> {
         self.live.as_ref().map(|(_, live)| live)
     }
 
-    /// Whether the manifest in place may be newer than the list of the state, which is an old copy then. It isn't if the
-    /// state has published it, or a later one with a higher number: of two copies of a state, each may have signed
-    /// numbers that the other doesn't know. A number that is only used up says nothing.
+    /// Whether the manifest in place may be newer than the list of the state, which is an old copy then: whether it is one
+    /// that the list doesn't follow. Numbers and times don't tell, since two copies of a state may go on from the same
+    /// generation, and sign numbers and lists that the other doesn't know.
     pub fn has_newer_live(&self) -> Result<bool> {
-        let Some((text, live)) = &self.live else { return Ok(false) };
-        let Some(last) = self.state.last::<P>()? else { return Ok(true) };
-        if Manifest::<P>::parse(text.as_bytes())?.says_as(&last) {
-            return Ok(false);
-        }
-        let (last, live) = (last.payload()?, live.head());
-        let last = last.head();
-        Ok(live.generation >= last.generation || live.created_at > last.created_at)
+        let Some(live) = self.manifest()? else { return Ok(false) };
+        Ok(!self.state.history.contains(&live.hash()))
     }
 
     /// The generation in place, or the highest that was signed if there is none.
@@ -277,6 +271,9 @@ impl<P: ManifestPayload> Publication<P> {
 
     /// Saves the state with this manifest, and then puts that in place.
     pub fn put(&mut self, text: String, payload: P) -> Result<()> {
+        for manifest in self.manifest()?.into_iter().chain([Manifest::parse(text.as_bytes())?]) {
+            self.state.follow(&manifest);
+        }
         self.state.manifest = text.clone();
         self.state.signed = payload.head().generation;
         self.state.is_recovered = false;
@@ -492,6 +489,7 @@ mod tests {
         fs::write(dir.join(P::FILE), signed(2).0).unwrap();
         let mut state = State::new(identity.clone(), shards);
         (state.signed, state.manifest) = (1, signed(1).0);
+        state.follow(&state.last::<P>().unwrap().unwrap());
         let opened = Opened {
             dir,
             folder: StateFolder::open(&private).unwrap(),

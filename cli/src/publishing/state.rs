@@ -20,6 +20,9 @@ use bloom_wasm::hash;
 /// Version 3 took the last number signed for that of its list.
 const VERSION: u32 = 4;
 
+/// How many manifests a state knows as its own.
+const HISTORY: usize = 1000;
+
 /// The message if there is no state.
 pub const NO_STATE: &str = "there is no state of a feed here; is the path right? To begin a feed, or to go on with one \
                             whose state was lost, say what its keys are: --profile raw, url or password; and repeat its \
@@ -39,6 +42,8 @@ pub struct State {
     /// The highest generation that was ever signed, even if its manifest was never put in place; 0 for none. The list
     /// that this state holds may be older: it is that of `manifest`.
     pub signed: u64,
+    /// The hashes of the payloads of the manifests that this list follows, its own the last; at most [`HISTORY`].
+    pub history: Vec<String>,
     /// The members after it. The field must be present, if only as null: if it is missing, that doesn't mean a first
     /// run.
     #[serde(deserialize_with = "Option::deserialize")]
@@ -163,6 +168,7 @@ impl State {
             shards,
             settings: Settings::default(),
             signed: 0,
+            history: Vec::new(),
             members: None,
             lists: Lists::default(),
             tagged: false,
@@ -184,6 +190,15 @@ impl State {
     /// What it says.
     pub fn payload<P: ManifestPayload>(&self) -> Result<Option<P>> {
         self.last()?.map(|manifest| manifest.payload()).transpose().context("the manifest in the state")
+    }
+
+    /// Notes that its list follows a manifest, or has it.
+    pub fn follow<P: ManifestPayload>(&mut self, manifest: &Manifest<P>) {
+        let hash = manifest.hash();
+        self.history.retain(|known| *known != hash);
+        self.history.push(hash);
+        let old = self.history.len().saturating_sub(HISTORY);
+        self.history.drain(..old);
     }
 
     /// Whether all files that it names are in the two folders, since they are going to be deleted.

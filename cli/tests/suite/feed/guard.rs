@@ -621,6 +621,58 @@ fn of_two_copies_of_a_state_the_older_list_is_not_signed_anew() {
     }
 }
 
+/// Signing a list anew raises its number and its time, but the list is as old as before. And a clock that went back makes
+/// no list older.
+#[test]
+fn what_a_list_follows_says_how_old_it_is() {
+    let folder = feed("");
+    let at = |name: &str| folder.path().join(name);
+    let first = || fs::read(at("public/feed.json")).unwrap();
+    let copy = || {
+        fs::create_dir(at("other")).unwrap();
+        for file in fs::read_dir(at("state")).unwrap().map(|file| file.unwrap().path()) {
+            fs::copy(&file, at("other").join(file.file_name().unwrap())).unwrap();
+        }
+    };
+    write_list(&folder, 0..1000);
+    publish(&folder, 10, "");
+    let live = first();
+    copy();
+    for generation in [2, 3] {
+        write_list(&folder, 0..10);
+        publish_refused(
+            &folder,
+            72 + 24 * generation,
+            "",
+            &format!("signed anew as generation {generation}"),
+        );
+        fs::write(at("public/feed.json"), &live).unwrap();
+    }
+    // The upload was lost, but this state has signed what is live, so it may go on.
+    publish_refused(&folder, 150, "", "signed anew as generation 4");
+    fs::write(at("public/feed.json"), &live).unwrap();
+    write_list(&folder, 500..1600);
+    let more = super::at(152) + " --max-removed 100%";
+    done(&folder, &format!("feed publish @public @list --state @other --sign @key {more}"));
+    let before = files(&folder);
+    write_list(&folder, 0..10);
+    publish_refused(&folder, 300, "", "the state is an old copy");
+    assert!(files(&folder) == before);
+
+    // The second generation is dated before the first, and only the first reaches the host.
+    let folder = feed("");
+    let live = || folder.path().join("public/feed.json");
+    write_list(&folder, 0..1000);
+    publish(&folder, 10, "");
+    let first = fs::read(live()).unwrap();
+    write_list(&folder, 0..1050);
+    publish(&folder, 9, "");
+    fs::write(live(), first).unwrap();
+    write_list(&folder, 0..10);
+    publish_refused(&folder, 100, "", "signed anew as generation 3");
+    check(&read(&folder), 0..1050, 2000..3000, 1e-3);
+}
+
 /// The keys that it would remove aren't in the list that clients have.
 #[test]
 fn an_old_state_does_not_refuse_the_list_in_place() {
