@@ -19,6 +19,7 @@ pub(super) use self::address::is_address;
 use self::parts::plain_parts;
 use self::second::{both_readings, escaped_folders, has_long_host};
 use self::text::{joined, scheme, utf8};
+pub(super) use self::text::{split_at, without_user};
 use super::platform::Platform;
 use crate::error::Result;
 use crate::vectors::{append, copied, push};

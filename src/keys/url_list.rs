@@ -2,7 +2,7 @@
 //! of URLhaus and PhishTank. What can't be read with certainty is skipped: a key that matches nothing would be worse.
 
 use super::skip::Skip;
-use super::url::is_address;
+use super::url::{is_address, split_at, without_user};
 use crate::vectors::halves;
 
 /// Names in hosts files for the local computer and its network. Some files use an address as its own name.
@@ -135,14 +135,14 @@ fn names_or_entry(line: &[u8]) -> (&[u8], Option<Result<&[u8], Skip>>) {
         // Its ends are certain, so nothing in it is a column or a rule.
         return one(Ok(url));
     }
-    let first = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+    let (first, _) = split_at(line, b" \t\x0c");
     let is_hosts = is_address(first);
-    let (text, _) = if is_hosts { split_at_first(line, b'#') } else { (line, &[][..]) };
+    let (text, _) = if is_hosts { split_at(line, b"#") } else { (line, &[][..]) };
     let text = match without_column(text.trim_ascii_end()) {
         Ok(text) => text,
         Err(skip) => return one(Err(skip)),
     };
-    let names = text.get(first.len()..).unwrap_or_default();
+    let Some(names) = text.strip_prefix(first) else { return one(Err(Skip::NotCheckable)) };
     let is_word = |name: &[u8]| !name.is_empty() && !name.contains(&b'.') && !is_local(name);
     match () {
         () if !is_hosts => one(entry(text)),
@@ -174,7 +174,7 @@ fn is_local(name: &[u8]) -> bool {
 fn host(name: &[u8]) -> Option<Result<&[u8], Skip>> {
     (!name.is_empty()).then(|| match () {
         () if is_local(name) => Err(Skip::Local),
-        () if is_address(name) || is_number(split_at_first(name, b':').0) => Err(Skip::NotCheckable),
+        () if is_address(name) || is_number(split_at(name, b":").0) => Err(Skip::NotCheckable),
         () => entry(name),
     })
 }
@@ -193,11 +193,6 @@ fn is_other_number(host: &[u8]) -> bool {
     let host = host.strip_suffix(b".").unwrap_or(host);
     let is_whole = host.len() >= 8 && !host.contains(&b'.') || matches!(host, [b'0', b'x' | b'X', ..]);
     is_number(host) && !is_whole && !is_address(host)
-}
-
-/// The text before the first of these bytes, and the rest from there on.
-fn split_at_first(text: &[u8], byte: u8) -> (&[u8], &[u8]) {
-    halves(text, text.iter().position(|&found| found == byte).unwrap_or(text.len()))
 }
 
 /// The URL in a row of a table, which is known by the link back that each row has. None if a quote in it is doubled.
@@ -262,7 +257,7 @@ fn after_blank(text: &[u8]) -> After {
     let Some(date) = ["0000-00-00", "00-00-0000"].into_iter().find(|shape| like(shape.as_bytes())) else {
         return After::Nothing;
     };
-    let rest = text.get(date.len()..).unwrap_or_default();
+    let (_, rest) = halves(text, date.len());
     match rest {
         // `2026-11-28.html` is a file, and `2026-11-28.evil.com` a host.
         [next, ..] if !next.is_ascii_whitespace() && !b"T,;".contains(next) => After::Nothing,
@@ -312,9 +307,8 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
     }
     let rest = after.unwrap_or(line.strip_prefix(b"//").unwrap_or(line));
     let ends: &[u8] = if after.is_some() { b"/?#\\" } else { b"/?#" };
-    let end = rest.iter().position(|byte| ends.contains(byte)).unwrap_or(rest.len());
-    let (authority, path) = halves(rest, end);
-    let host = authority.rsplit(|&byte| byte == b'@').next().unwrap_or_default();
+    let (authority, path) = split_at(rest, ends);
+    let host = without_user(authority);
     let (shown, _) = split_once(path, b"#").unwrap_or((path, b""));
     // Marks of cosmetic rules, as `##`, `#@#` and `#@$?#`.
     let mark = split_once(path, b"#").and_then(|(_, mark)| mark.iter().find(|byte| !b"@$?%".contains(byte)));
@@ -341,7 +335,7 @@ fn entry(line: &[u8]) -> Result<&[u8], Skip> {
     if line.iter().any(|byte| b"*^".contains(byte)) {
         return Err(Skip::Pattern);
     }
-    let (name, port) = if host.starts_with(b"[") { (host, &[][..]) } else { split_at_first(host, b':') };
+    let (name, port) = if host.starts_with(b"[") { (host, &[][..]) } else { split_at(host, b":") };
     let number = is_other_number(name);
     let word = !port.iter().skip(1).all(u8::is_ascii_digit) && !is_address(authority);
     // An e-mail address, a column after a comma or a word in quotes isn't a host. A parser would take an IPv6 address

@@ -63,8 +63,8 @@ pub fn is_page(beginning: &[u8], of_urls: bool) -> bool {
         let Some(end) = comment.windows(3).position(|end| end == b"-->") else { return false };
         text = comment[end + 3..].trim_ascii_start();
     }
-    let first = lines(text).next().unwrap_or_default();
-    let name = first.strip_prefix(b"<").unwrap_or_default();
+    let Some(first) = lines(text).next() else { return false };
+    let Some(name) = first.strip_prefix(b"<") else { return false };
     let end = name.iter().position(|byte| b" \t/>".contains(byte)).unwrap_or(name.len());
     let is_known = end < name.len()
         && ["!doctype", "?xml", "html", "head", "body", "title", "error", "rss", "svg"]

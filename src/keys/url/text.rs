@@ -106,7 +106,7 @@ pub(super) fn split(text: &[u8]) -> Option<(&'static [u8], &[u8])> {
 
 /// The text before the first of these bytes, and the rest from there on.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
-pub(super) fn split_at<'a>(text: &'a [u8], bytes: &[u8]) -> (&'a [u8], &'a [u8]) {
+pub(in crate::keys) fn split_at<'a>(text: &'a [u8], bytes: &[u8]) -> (&'a [u8], &'a [u8]) {
     let found = text.iter().position(|byte| bytes.contains(byte));
     halves(text, found.unwrap_or(text.len()))
 }
@@ -120,7 +120,7 @@ pub(super) fn part<'a>(rest: &mut Option<&'a [u8]>, separator: u8) -> Option<&'a
 }
 
 /// The authority without the user.
-pub(super) fn without_user(authority: &[u8]) -> &[u8] {
+pub(in crate::keys) fn without_user(authority: &[u8]) -> &[u8] {
     let user = authority.iter().rposition(|&byte| byte == b'@').map_or(0, |at| at + 1);
     within(authority, user..)
 }
