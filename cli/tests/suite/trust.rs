@@ -568,6 +568,27 @@ fn who_writes_the_state_has_things_signed() {
     assert!(code == 2 && err.contains("taken over"), "{err}");
 }
 
+/// A first run that failed has used up a number, but what lies in the folder isn't its own.
+#[test]
+fn a_feed_that_never_came_replaces_no_other() {
+    let [folder, other] = [feed(1), feed(1)];
+    // As a run leaves it that couldn't put its manifest in place.
+    change_state(&folder, |state| {
+        for (field, value) in [("members", Value::Null), ("manifest", json!("")), ("files", json!([]))] {
+            state[field] = value;
+        }
+    });
+    let live = manifest(&other, "feed.json");
+    plant(&folder, "feed.json", forged(&other, &live, &json!({}), Some("stranger")));
+    refused(&folder, BEGIN, "none of the given keys has signed it");
+    fs::remove_file(folder.path().join("public/feed.json")).unwrap();
+    plant(&folder, "shards.json", live);
+    refused(&folder, BEGIN, "there is another feed here");
+    fs::remove_file(folder.path().join("public/shards.json")).unwrap();
+    done(&folder, BEGIN);
+    assert_eq!(payload(&manifest(&folder, "feed.json"))["generation"], 2);
+}
+
 /// Somebody who also controls the folder can put a base there that isn't of this list.
 #[test]
 fn who_writes_the_state_and_the_folder_has_any_list_signed() {

@@ -135,6 +135,36 @@ fn what_cannot_be_deleted_is_told_by_each_run() {
     check(&read(&folder), 0..3050, 0..0, 1e-3);
 }
 
+/// The other copy of the state may have named a file again since, and dropped it a moment ago.
+#[test]
+fn an_old_copy_of_a_state_deletes_nothing_before_its_time() {
+    let folder = feed("");
+    let [first, second] = [0..1000, 5000..6000];
+    let base = || verify(&folder)["files"][0]["sha256"].as_str().unwrap().to_owned();
+    write_list(&folder, first.clone());
+    publish(&folder, 0, "");
+    let of_first = base();
+    write_list(&folder, second.clone());
+    publish(&folder, 1, "--max-removed 100%");
+    assert_ne!(base(), of_first);
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("other")).unwrap();
+    for file in fs::read_dir(at("state")).unwrap().map(|file| file.unwrap().path()) {
+        fs::copy(&file, at("other").join(file.file_name().unwrap())).unwrap();
+    }
+    write_list(&folder, first);
+    publish(&folder, 2, "--max-removed 100%");
+    assert_eq!(base(), of_first);
+    write_list(&folder, second);
+    publish(&folder, 3, "--max-removed 100%");
+    // A day after the copy saw the file dropped, but not after it was.
+    for (hours, is_kept) in [(26, true), (26 + 23, true), (26 + 24, false)] {
+        let at = super::at(hours);
+        done(&folder, &format!("feed publish @public @list --state @other --sign @key {at}"));
+        assert_eq!(names(&folder).contains(&of_first), is_kept, "{hours}");
+    }
+}
+
 /// The state can be written before the manifest, but not again after it.
 #[test]
 fn a_generation_that_is_published_is_no_failure_if_cleaning_fails() {
