@@ -141,7 +141,7 @@ function month({ every, slow, base, minutesOfBase, each, seldom }, looks) {
   return { polls, requests, bytes };
 }
 
-run("cargo", "build", "--release", "--locked", "--quiet");
+run("cargo", "build", "--release", "--package", "bloom-wasm-cli", "--locked", "--quiet");
 const measured = [];
 for (const feed of feeds) {
   const publishes = values.publishes ? Number(values.publishes) : feed.publishes;

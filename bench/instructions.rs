@@ -6,7 +6,9 @@ use std::hint::black_box;
 
 use bloom_wasm::hash::digest;
 use bloom_wasm::keys::url::canonicalize;
-use bloom_wasm::{Blob, BloomFilter, Filter, RibbonFilter, Stack};
+use bloom_wasm::filters::AnyFilter;
+use bloom_wasm::layers::Stack;
+use bloom_wasm::{Filter, BloomFilter, RibbonFilter};
 
 /// Keys in a filter, and queries of one workload.
 const KEYS: u32 = 100_000;
@@ -39,7 +41,7 @@ fn digests() -> Vec<u64> {
     keys("member").iter().map(|key| digest(0, key.as_bytes())).collect()
 }
 
-fn ribbon() -> Filter {
+fn ribbon() -> AnyFilter {
     RibbonFilter::from_digests(&mut digests(), 0.001, 0).expect("memory").into()
 }
 
@@ -48,7 +50,7 @@ fn bloom() -> BloomFilter {
 }
 
 /// Looks keys up one by one.
-fn ask(filter: &Filter, of: &str) -> u32 {
+fn ask(filter: &AnyFilter, of: &str) -> u32 {
     let keys = keys(of);
     measured(&mut || {
         for key in &keys {
@@ -59,7 +61,7 @@ fn ask(filter: &Filter, of: &str) -> u32 {
 }
 
 /// Looks keys up in batches; half of them are members.
-fn ask_many(filter: Filter) -> u32 {
+fn ask_many(filter: AnyFilter) -> u32 {
     let filter = Stack::from(filter);
     let mut keys = keys("member");
     keys.truncate(KEYS as usize / 2);
@@ -106,11 +108,11 @@ fn run(name: &str) -> u32 {
         "ribbon decode" => {
             // A rate of 2^-32 gives a blob of 400 kB from only these keys.
             let filter = RibbonFilter::from_digests(&mut digests(), 1.0 / 4_294_967_296.0, 0);
-            let bytes = Blob::from(filter.expect("memory")).encode().expect("memory");
+            let bytes = Filter::from(filter.expect("memory")).encode().expect("memory");
             let kilobytes = bytes.len() as u32 / 1000;
             let mut bytes = Some(bytes);
             measured(&mut || {
-                black_box(Blob::decode(bytes.take().unwrap_or_default()).expect("a blob"));
+                black_box(Filter::decode(bytes.take().unwrap_or_default()).expect("a blob"));
             });
             kilobytes
         }

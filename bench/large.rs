@@ -5,7 +5,8 @@
 mod processor;
 
 use bloom_wasm::hash::digest;
-use bloom_wasm::{BloomFilter, RibbonFilter, Stack};
+use bloom_wasm::layers::Stack;
+use bloom_wasm::{BloomFilter, RibbonFilter};
 use criterion::Throughput;
 
 const QUERIES: u64 = 1_000_000;

@@ -15,7 +15,7 @@ import { strangers } from "./keys.mjs";
 import { rows } from "./table.mjs";
 
 setup();
-run("cargo", "build", "--release", "--locked", "--quiet");
+run("cargo", "build", "--release", "--package", "bloom-wasm-cli", "--locked", "--quiet");
 const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
 const inFolder = (name) => join(folder, name);
 const inRoot = (path) => join(root, path);

@@ -7,9 +7,10 @@ use std::hint::black_box;
 
 use bloom_wasm::hash::digest;
 use bloom_wasm::keys::lines::lines;
-use bloom_wasm::{BloomFilter, RibbonFilter, Stack};
+use bloom_wasm::layers::Stack;
+use bloom_wasm::{BloomFilter, RibbonFilter};
 use criterion::{BatchSize, SamplingMode, Throughput};
-use xorf::{BinaryFuse8, Filter};
+use xorf::{BinaryFuse8, AnyFilter};
 
 const FPRS: [f64; 2] = [0.01, 0.001];
 

@@ -44,13 +44,13 @@ const NO_PATHS = [process.env.CARGO_HOME ?? join(homedir(), ".cargo"), root].map
   (folder) => `--remap-path-prefix=${folder}=`,
 );
 
-/** Runs a command that calls cargo, with flags for rustc and a level of optimisation. */
-function compiling(flags, level, ...command) {
+/** Runs a command that calls cargo, with flags for rustc, a profile and its level of optimisation. */
+function compiling(flags, profile, level, ...command) {
   process.env.CARGO_ENCODED_RUSTFLAGS = [...NO_PATHS, ...flags].join("\x1f");
-  process.env.CARGO_PROFILE_RELEASE_OPT_LEVEL = level;
+  process.env[`CARGO_PROFILE_${profile.toUpperCase()}_OPT_LEVEL`] = level;
   run(...command);
   delete process.env.CARGO_ENCODED_RUSTFLAGS;
-  delete process.env.CARGO_PROFILE_RELEASE_OPT_LEVEL;
+  delete process.env[`CARGO_PROFILE_${profile.toUpperCase()}_OPT_LEVEL`];
 }
 
 /** A hash of everything that the wasm is made of. */
@@ -82,9 +82,10 @@ function compile() {
     // Talc adds lengths to addresses, and the sums must not wrap around.
     "-Clink-arg=--max-memory=2147483648",
   ];
-  const crate = ["--package", "bloom-wasm", "--features", "npm", "--locked"];
+  const crate = ["--no-default-features", "--features", "npm", "--locked"];
   compiling(
     flags,
+    "npm",
     // Level 3 unrolls too much for a download. Levels s and z are larger, and slower too.
     "2",
     "wasm-pack",
@@ -92,7 +93,8 @@ function compile() {
     "build",
     "--target",
     "web",
-    "--release",
+    "--profile",
+    "npm",
     "--no-pack",
     "--out-dir",
     "target/npm/bloom",
@@ -128,7 +130,8 @@ const COMMON = {
  */
 async function tool() {
   const target = "wasm32-wasip1";
-  compiling([], "3", "cargo", "build", "--release", "--locked", "--quiet", "--target", target, "--bin", "bloom-wasm");
+  const program = ["--package", "bloom-wasm-cli", "--target", target];
+  compiling([], "release", "3", "cargo", "build", "--release", "--locked", "--quiet", ...program);
   const wasm = join(dist, "tool.wasm");
   // Only strips names: wasm-opt's -O3 saves 2 kB gzipped, makes nothing faster, and merges functions until V8 needs 160
   // MB more to compile them.

@@ -67,7 +67,7 @@ async function publish(seconds) {
 try {
   const seconds = Number(process.env.EVERY ?? 5);
   if (!(seconds > 0)) throw new Error("EVERY must be a number of seconds");
-  run("cargo", "build", "--release", "--locked", "--quiet");
+  run("cargo", "build", "--release", "--package", "bloom-wasm-cli", "--locked", "--quiet");
   const [key] = /[\w-]{43}/.exec(await feed("keygen", "-o", "feed.key"));
   const url = await serve(Number(process.env.PORT ?? 4174));
   print(`the feed is ${url}`);

@@ -12,7 +12,7 @@ const source = join(root, "node_modules/eth-phishing-detect");
 
 /** Publishes the feed by the native tool, and leaves `recording.json` and its files in the folder `target`. */
 export function record(target) {
-  run("cargo", "build", "--release", "--locked", "--quiet");
+  run("cargo", "build", "--release", "--package", "bloom-wasm-cli", "--locked", "--quiet");
   const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
   const tool = (...args) =>
     execFileSync(join(root, "target/release/bloom-wasm"), args, {

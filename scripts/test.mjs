@@ -137,7 +137,7 @@ async function build(...options) {
  */
 function crateTests(options = "", variables = {}) {
   const clippy = { RUSTC_WORKSPACE_WRAPPER: "clippy-driver", CLIPPY_ARGS: "-Dwarnings" };
-  return step(`cargo test --locked --quiet ${options}`.trim(), { ...clippy, ...inMemory(), ...variables });
+  return step(`cargo test --workspace --locked --quiet ${options}`.trim(), { ...clippy, ...inMemory(), ...variables });
 }
 
 /** Packs both crates, and unless told otherwise compiles them from their packages, as their users do. */
@@ -170,7 +170,7 @@ const tiers = {
   ],
   all: [
     async () => {
-      await step("cargo doc --no-deps --lib --locked --quiet", { RUSTDOCFLAGS: "-D warnings" });
+      await step("cargo doc --workspace --no-deps --lib --locked --quiet", { RUSTDOCFLAGS: "-D warnings" });
       const npm = "--package bloom-wasm --features npm --target wasm32-unknown-unknown --lib";
       await step(`cargo clippy ${npm} --locked --quiet -- -D warnings`);
       await cratePackages("--no-verify");
@@ -181,7 +181,7 @@ const tiers = {
       await step("node scripts/instructions.mjs");
     },
     async () => {
-      await step("cargo build --release --locked --quiet");
+      await step("cargo build --release --workspace --locked --quiet");
       await build();
       await step("node scripts/www.mjs --built");
       env.BLOOM_WASM_SITE = "built";
@@ -196,7 +196,7 @@ const tiers = {
       await reader("python3 tests/readers/check.py --every");
     },
     async () => {
-      await step("cargo build --release --locked --quiet");
+      await step("cargo build --release --workspace --locked --quiet");
       await build();
       await step(`${NODE}=${8 * QUARTER} pkg-tests/api/hostile.test.mjs`, { MUTATIONS: 300_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/url/url.test.mjs`, { URLS: 300_000 });

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::filter::Filter;
 use crate::filters::RibbonFilter;
-use crate::format::{Blob, id};
+use crate::format::{self, id};
 use crate::hash::{Access, Checksum, Hashing, Secret};
 use crate::layers::{Layer, Names, Stack, Tagging};
 use crate::profile::Profile;
@@ -14,12 +15,13 @@ use crate::profile::Profile;
 ///
 /// ```
 /// use bloom_wasm::hash::digest;
-/// use bloom_wasm::{Blob, Delta, Error, RibbonFilter, Update};
+/// use bloom_wasm::layers::Update;
+/// use bloom_wasm::{Delta, Error, Filter, RibbonFilter};
 ///
 /// let [gone, old, new] = [&b"gone.example"[..], b"old.example", b"new.example"].map(|key| digest(0, key));
-/// let parent = Blob::from(RibbonFilter::from_digests(&mut vec![gone, old], 0.001, 0)?);
+/// let parent = Filter::from(RibbonFilter::from_digests(&mut vec![gone, old], 0.001, 0)?);
 /// let mut child = parent.clone();
-/// child.filter_mut().update(Update { live: &[old, new], removed: &[gone], allowed: &[], fpr: 1e-4 })?;
+/// child.stack_mut().update(Update { live: &[old, new], removed: &[gone], allowed: &[], fpr: 1e-4 })?;
 /// let bytes = Delta::between(&parent, &child)?.encode()?;
 ///
 /// // Elsewhere, where the parent is:
@@ -30,7 +32,7 @@ use crate::profile::Profile;
 pub struct Delta {
     parent: u64,
     /// The new layers over an empty filter, with the child's profile, name, creation time and number of members.
-    blob: Blob,
+    blob: Filter,
 }
 
 impl Delta {
@@ -39,30 +41,30 @@ impl Delta {
     /// # Errors
     /// [`Error::Incompatible`] unless the child is the parent with more layers on top, or none;
     /// [`Error::TooLarge`] without the memory.
-    pub fn between(parent: &Blob, child: &Blob) -> Result<Self> {
-        let more = child.filter().layers_over(parent.filter());
+    pub fn between(parent: &Filter, child: &Filter) -> Result<Self> {
+        let more = child.stack().layers_over(parent.stack());
         let more = more.filter(|_| parent.profile() == child.profile()).ok_or(Error::Incompatible)?;
         let nothing =
-            Stack::new(RibbonFilter::from_digests(&mut Vec::new(), 0.5, *child.filter().hashing())?)?;
-        let count = child.filter().layered_count();
-        if count.is_none() && parent.filter().layered_count().is_some() {
+            Stack::new(RibbonFilter::from_digests(&mut Vec::new(), 0.5, *child.stack().hashing())?)?;
+        let count = child.stack().layered_count();
+        if count.is_none() && parent.stack().layered_count().is_some() {
             return Err(Error::Incompatible);
         }
         let mut layers = nothing.with_layers(more, count)?;
-        if let Some(tagging) = child.filter().tagging() {
+        if let Some(tagging) = child.stack().tagging() {
             layers = layers.tagged(Tagging::default())?.counting(&tagging.counts)?;
         }
-        let mut blob = Blob::new(child.profile(), layers);
+        let mut blob = Filter::new(child.profile(), layers);
         blob.describe(child.name().map(str::to_owned), child.created_at())?;
         Ok(Delta { parent: parent.id()?, blob })
     }
 
-    /// The [`Blob::id`] of the parent.
+    /// The [`Filter::id`] of the parent.
     pub fn parent(&self) -> u64 {
         self.parent
     }
 
-    /// What tells deltas apart, as [`Blob::id`] of the delta itself.
+    /// What tells deltas apart, as [`Filter::id`] of the delta itself.
     ///
     /// # Errors
     /// [`Error::TooLarge`] without the memory.
@@ -80,12 +82,12 @@ impl Delta {
 
     /// How keys become digests.
     pub fn hashing(&self) -> &Hashing {
-        self.blob.filter().hashing()
+        self.blob.stack().hashing()
     }
 
     /// The seed of the digests.
     pub fn seed(&self) -> u64 {
-        self.blob.filter().seed()
+        self.blob.stack().seed()
     }
 
     /// The child's name.
@@ -100,18 +102,23 @@ impl Delta {
 
     /// The new layers, the oldest first.
     pub fn layers(&self) -> &[Arc<Layer>] {
-        self.blob.filter().layers()
+        self.blob.stack().layers()
     }
 
     /// The number of the child's members; none if the delta changes only the description.
     pub fn count(&self) -> Option<u32> {
-        self.blob.filter().layered_count()
+        self.blob.stack().layered_count()
+    }
+
+    /// Whether bytes begin like a delta.
+    pub fn is_delta(bytes: &[u8]) -> bool {
+        format::is_delta(bytes)
     }
 
     /// Reads a delta.
     ///
     /// # Errors
-    /// Those of [`Blob::decode`], and [`Error::WrongKind`] for a filter.
+    /// Those of [`Filter::decode`], and [`Error::WrongKind`] for a filter.
     pub fn decode(bytes: Vec<u8>) -> Result<Self> {
         Self::decode_with(bytes, Access::Secret(None))
     }
@@ -119,23 +126,23 @@ impl Delta {
     /// Reads a delta that is meant for this blob. If the blob is keyed, so is the delta, and it needs no secret again.
     ///
     /// # Errors
-    /// Those of [`Blob::decode`], and [`Error::WrongKind`] for a filter. [`Blob::apply`] checks whether the delta fits.
-    pub fn decode_for(parent: &Blob, bytes: Vec<u8>) -> Result<Self> {
-        Self::decode_with(bytes, Access::As(*parent.filter().hashing()))
+    /// Those of [`Filter::decode`], and [`Error::WrongKind`] for a filter. [`Filter::apply`] checks whether the delta fits.
+    pub fn decode_for(parent: &Filter, bytes: Vec<u8>) -> Result<Self> {
+        Self::decode_with(bytes, Access::As(*parent.stack().hashing()))
     }
 
     /// Reads a delta for a keyed filter.
     ///
     /// # Errors
-    /// Those of [`Delta::decode`] and [`Blob::decode_keyed`].
+    /// Those of [`Delta::decode`] and [`Filter::decode_keyed`].
     pub fn decode_keyed(bytes: Vec<u8>, secret: &Secret) -> Result<Self> {
         Self::decode_with(bytes, Access::Secret(Some(secret)))
     }
 
     fn decode_with(bytes: Vec<u8>, access: Access) -> Result<Self> {
-        match Blob::decode_any(bytes, Checksum::default(), access, Names::default())? {
+        match Filter::decode_any(bytes, Checksum::default(), access, Names::default())? {
             (blob, Some(parent)) => Ok(Delta { parent, blob }),
-            (blob, None) => Err(Error::WrongKind { kind: blob.filter().base().name() }),
+            (blob, None) => Err(Error::WrongKind { kind: blob.stack().base().name() }),
         }
     }
 
@@ -148,7 +155,7 @@ impl Delta {
     }
 }
 
-impl Blob {
+impl Filter {
     /// The child that a delta makes of this blob. They share the bytes that they have in common.
     ///
     /// # Errors
@@ -161,19 +168,19 @@ impl Blob {
         if found != parent {
             return Err(Error::WrongBase { wanted: parent, found });
         }
-        let tagged = |blob: &Blob| blob.filter().is_tagged();
-        if (self.profile(), self.filter().hashing()) != (blob.profile(), blob.filter().hashing())
+        let tagged = |blob: &Filter| blob.stack().is_tagged();
+        if (self.profile(), self.stack().hashing()) != (blob.profile(), blob.stack().hashing())
             || tagged(self) != tagged(&blob)
         {
             return Err(Error::Incompatible);
         }
-        let count = blob.filter().layered_count().or(self.filter().layered_count());
-        let mut stack = self.filter().with_layers(blob.filter().layers(), count)?;
-        if let Some(tagging) = blob.filter().tagging() {
+        let count = blob.stack().layered_count().or(self.stack().layered_count());
+        let mut stack = self.stack().with_layers(blob.stack().layers(), count)?;
+        if let Some(tagging) = blob.stack().tagging() {
             stack = stack.counting(&tagging.counts)?;
         }
         stack.require_tags()?;
-        *blob.filter_mut() = stack;
+        *blob.stack_mut() = stack;
         Ok(blob)
     }
 }

@@ -146,7 +146,7 @@ impl Error {
     }
 
     /// The message, written without allocating; one that doesn't fit ends in three full stops.
-    #[cfg_attr(not(all(feature = "npm", target_arch = "wasm32")), allow(dead_code))]
+    #[allow(dead_code)] // only src/wasm/ needs it
     pub(crate) fn message_in<'a, const ROOM: usize>(&self, room: &'a mut [u8; ROOM]) -> &'a str {
         use std::io::Write;
         let mut rest = &mut room[..];

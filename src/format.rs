@@ -40,10 +40,11 @@ mod tags;
 
 use crate::error::{Error, Result};
 use crate::fields::{Cursor, Fields};
+use crate::filter::{Filter, NAME_TOO_LONG, text};
 use crate::filters::foreign::{KeyType, Part, Scheme};
 use crate::filters::scalable::Plan;
 use crate::filters::{
-    BloomFilter, CountingBloomFilter, CuckooFilter, Filter, ForeignFilter, Payload, RibbonFilter,
+    AnyFilter, BloomFilter, CountingBloomFilter, CuckooFilter, ForeignFilter, Payload, RibbonFilter,
     ScalableBloomFilter,
 };
 use crate::hash::{Access, Checksum, Hashing, Secret};
@@ -71,77 +72,17 @@ const CHECKSUM: usize = 4;
 pub(crate) fn id(length: u64, checksum: u32) -> u64 {
     length << 32 | u64::from(checksum)
 }
+
+/// Whether bytes begin like a delta.
+pub(crate) fn is_delta(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC) && bytes.get(5) == Some(&DELTA)
+}
+
 const PROFILE_RULE: &str = "the profile must be 0 (raw), 1 (url) or 2 (password)";
 const SLOTS_RULE: &str = "only the keys of URLs in ribbon filters have slots";
 const TAGS_RULE: &str = "only ribbon filters have tags";
-const NAME_TOO_LONG: Error = Error::rule("name must be at most 255 bytes of UTF-8");
 
-/// Fails unless a blob can have this name.
-#[doc(hidden)]
-pub fn require_name(name: &str) -> Result<()> {
-    if name.len() > usize::from(u8::MAX) { Err(NAME_TOO_LONG) } else { Ok(()) }
-}
-
-/// A filter with what its blob says about it.
-#[derive(Debug, Clone)]
-pub struct Blob {
-    profile: Profile,
-    name: Option<String>,
-    created_at: Option<u64>,
-    stack: Stack,
-    /// [`Blob::id`], as long as the blob hasn't changed since it was computed.
-    id: Option<u64>,
-}
-
-/// Equal profiles, metadata and filters.
-impl PartialEq for Blob {
-    fn eq(&self, other: &Self) -> bool {
-        self.profile == other.profile
-            && self.name == other.name
-            && self.created_at == other.created_at
-            && self.stack == other.stack
-    }
-}
-
-impl<F: Into<Stack>> From<F> for Blob {
-    /// A blob of the profile `raw`, without a name and a creation time.
-    fn from(filter: F) -> Self {
-        Blob::new(Profile::Raw, filter)
-    }
-}
-
-impl Blob {
-    /// A filter of keys of this profile, without a name and a creation time.
-    pub fn new(profile: Profile, filter: impl Into<Stack>) -> Self {
-        Blob { profile, name: None, created_at: None, stack: filter.into(), id: None }
-    }
-
-    /// What the keys are.
-    pub fn profile(&self) -> Profile {
-        self.profile
-    }
-
-    /// The human-readable name, at most 255 bytes.
-    pub fn name(&self) -> Option<&str> {
-        self.name.as_deref()
-    }
-
-    /// When the list was made: milliseconds since 1970. Given by the caller, never read from a clock.
-    pub fn created_at(&self) -> Option<u64> {
-        self.created_at
-    }
-
-    /// The filter, with the layers over it.
-    pub fn filter(&self) -> &Stack {
-        &self.stack
-    }
-
-    /// The filter, to change it.
-    pub fn filter_mut(&mut self) -> &mut Stack {
-        self.id = None;
-        &mut self.stack
-    }
-
+impl Filter {
     /// Reads a blob. The bytes are taken, so that the largest part of them becomes the filter without a copy.
     ///
     /// # Errors
@@ -155,28 +96,28 @@ impl Blob {
     /// Reads the blob of a keyed filter.
     ///
     /// # Errors
-    /// Those of [`Blob::decode`], with [`Error::WrongSecret`] instead of [`Error::SecretRequired`]: for another secret,
+    /// Those of [`Filter::decode`], with [`Error::WrongSecret`] instead of [`Error::SecretRequired`]: for another secret,
     /// and for a blob that isn't keyed.
     ///
     /// ```
     /// use bloom_wasm::hash::{Hashing, Secret};
-    /// use bloom_wasm::{Blob, BloomFilter, Error};
+    /// use bloom_wasm::{Filter, BloomFilter, Error};
     ///
     /// let secret = Secret::from(*b"0123456789abcdef");
     /// let mut filter = BloomFilter::with_capacity(1_000, 0.01, Hashing::keyed(&secret, 0x5eed))?;
     /// filter.add(b"evil.example");
-    /// let bytes = Blob::from(filter).encode()?;
+    /// let bytes = Filter::from(filter).encode()?;
     ///
-    /// assert_eq!(Blob::decode(bytes.clone()), Err(Error::SecretRequired));
-    /// assert_eq!(Blob::decode_keyed(bytes.clone(), &Secret::from([0; 16])), Err(Error::WrongSecret));
-    /// assert!(Blob::decode_keyed(bytes, &secret)?.filter().has(b"evil.example"));
+    /// assert_eq!(Filter::decode(bytes.clone()), Err(Error::SecretRequired));
+    /// assert_eq!(Filter::decode_keyed(bytes.clone(), &Secret::from([0; 16])), Err(Error::WrongSecret));
+    /// assert!(Filter::decode_keyed(bytes, &secret)?.stack().has(b"evil.example"));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn decode_keyed(bytes: Vec<u8>, secret: &Secret) -> Result<Self> {
         Self::decode_hashed(bytes, Checksum::default(), Some(secret))
     }
 
-    /// As [`Blob::decode`] or [`Blob::decode_keyed`], with a checksum that has already taken the first bytes.
+    /// As [`Filter::decode`] or [`Filter::decode_keyed`], with a checksum that has already taken the first bytes.
     pub(crate) fn decode_hashed(bytes: Vec<u8>, checksum: Checksum, secret: Option<&Secret>) -> Result<Self> {
         Self::decode_part(bytes, checksum, secret, Names::default())
     }
@@ -185,7 +126,7 @@ impl Blob {
     /// more names than these.
     ///
     /// # Errors
-    /// Those of [`Blob::decode`] and [`Blob::decode_keyed`].
+    /// Those of [`Filter::decode`] and [`Filter::decode_keyed`].
     pub fn decode_shard(bytes: Vec<u8>, secret: Option<&Secret>, tags: &[String]) -> Result<Self> {
         let mut names = Names::default();
         tags.iter().try_for_each(|name| names.push(name))?;
@@ -228,76 +169,36 @@ impl Blob {
         if !extra.is_empty() {
             return Err(Error::TrailingBytes { extra: extra.len() as u64 });
         }
-        let is_layered = !blob.stack.layers().is_empty();
-        let mut at = start + blob.stack.base().byte_length();
-        for level in blob.stack.levels_mut() {
+        let is_layered = !blob.stack().layers().is_empty();
+        let mut at = start + blob.stack().base().byte_length();
+        for level in blob.stack_mut().levels_mut() {
             let from = at;
             at += level.byte_length();
             level.set_bytes(copied(within(&bytes, from..at))?.into())?;
         }
-        let base = blob.stack.unshared_base();
+        let base = blob.stack_mut().unshared_base();
         bytes.truncate(start + base.byte_length());
         // Layers have copied their part, and there may be far more bytes than the base's.
         let payload =
             if is_layered { copied(within(&bytes, start..))?.into() } else { Payload::after(start, bytes) };
         base.set_bytes(payload)?;
-        blob.id = Some(id(needed, stored));
+        blob.known_id = Some(id(needed, stored));
         Ok((blob, parent))
-    }
-
-    /// Whether bytes begin like a delta.
-    #[doc(hidden)]
-    pub fn is_delta(bytes: &[u8]) -> bool {
-        bytes.starts_with(&MAGIC) && bytes.get(5) == Some(&DELTA)
-    }
-
-    /// Sets the name and the creation time.
-    ///
-    /// # Errors
-    /// [`Error::InvalidParameter`] for a name of more than 255 bytes; nothing is changed then.
-    pub fn describe(&mut self, name: Option<String>, created_at: Option<u64>) -> Result<()> {
-        name.as_deref().map_or(Ok(()), require_name)?;
-        self.name = name;
-        self.created_at = created_at;
-        self.id = None;
-        Ok(())
-    }
-
-    /// The union with another blob's filter, or the intersection if `union` is false. The name and the creation time
-    /// stay.
-    ///
-    /// # Errors
-    /// [`Error::Incompatible`] for another profile, [`Error::NotMergeable`] for other kinds, [`Error::Layered`] if one has
-    /// layers, and those of [`Filter::combine`]. Nothing is changed then.
-    pub fn combine(&mut self, other: &Self, union: bool) -> Result<()> {
-        if self.profile != other.profile {
-            return Err(Error::Incompatible);
-        }
-        // Checked before the base is copied, if it is shared.
-        if ![&*self, other]
-            .iter()
-            .all(|blob| matches!(blob.stack.base().kind(), Kind::Bloom | Kind::Counting))
-        {
-            return Err(Error::NotMergeable);
-        }
-        self.stack.base_alone()?;
-        let other = other.stack.base_alone()?;
-        self.filter_mut().base_mut()?.combine(other, union)
     }
 
     /// The length in bytes of the blob that starts with `prefix`, or `None` if more of it must be seen first;
     /// 512 bytes are always enough for one of our own kinds without layers and tags.
     ///
     /// # Errors
-    /// Those of [`Blob::decode`] that the prefix shows.
+    /// Those of [`Filter::decode`] that the prefix shows.
     pub fn expected_length(prefix: &[u8]) -> Result<Option<u64>> {
         Self::expected(prefix, None)
     }
 
-    /// As [`Blob::expected_length`], for the blob of a keyed filter.
+    /// As [`Filter::expected_length`], for the blob of a keyed filter.
     ///
     /// # Errors
-    /// Those of [`Blob::decode_keyed`] that the prefix shows.
+    /// Those of [`Filter::decode_keyed`] that the prefix shows.
     pub fn expected_length_keyed(prefix: &[u8], secret: &Secret) -> Result<Option<u64>> {
         Self::expected(prefix, Some(secret))
     }
@@ -318,13 +219,13 @@ impl Blob {
         self.encode_any(None)
     }
 
-    /// Writes the blob or, with the id of a parent, the delta of its layers; see [`Blob::decode_any`].
+    /// Writes the blob or, with the id of a parent, the delta of its layers; see [`Filter::decode_any`].
     pub(crate) fn encode_any(&self, parent: Option<u64>) -> Result<Vec<u8>> {
         let mut bytes = self.header(true, parent)?;
         let length = self.length(bytes.len());
         reserve(&mut bytes, length as usize)?;
         self.payload(&mut |part| append(&mut bytes, part))?;
-        let checksum = self.id.map_or_else(|| Checksum::of(&bytes), |id| id as u32);
+        let checksum = self.known_id.map_or_else(|| Checksum::of(&bytes), |id| id as u32);
         append(&mut bytes, &checksum.to_le_bytes())?;
         Ok(bytes)
     }
@@ -343,7 +244,7 @@ impl Blob {
     /// # Errors
     /// [`Error::TooLarge`] without the memory for a header.
     pub fn id(&self) -> Result<u64> {
-        if let Some(id) = self.id {
+        if let Some(id) = self.known_id {
             return Ok(id);
         }
         let header = self.header(true, None)?;
@@ -354,17 +255,6 @@ impl Blob {
             Ok(())
         })?;
         Ok(id(self.length(header.len()), checksum.value()))
-    }
-
-    /// A copy. Unlike `clone`, it fails without the memory for it. The filter's bytes are shared until one of the two
-    /// is changed.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] without the memory.
-    pub fn try_clone(&self) -> Result<Self> {
-        let name = self.name.as_ref().map(|name| text(name.as_bytes())).transpose()?;
-        let stack = self.stack.with_layers(&[], self.stack.layered_count())?;
-        Ok(Blob { name, stack, ..*self })
     }
 
     /// Whether they have the same profile and equal filters: equal bytes, except for name and creation time.
@@ -389,14 +279,14 @@ impl Blob {
 
     /// Hands the parts of the payload to `run`: the base's bytes, then each level's.
     fn payload<'a>(&'a self, run: &mut dyn FnMut(&'a [u8]) -> Result<()>) -> Result<()> {
-        run(self.stack.base().as_bytes())?;
-        self.stack.each_level(&mut |level| run(level.as_bytes()))
+        run(self.stack().base().as_bytes())?;
+        self.stack().each_level(&mut |level| run(level.as_bytes()))
     }
 
     /// The length of the whole, if the payload starts at `start`.
     fn length(&self, start: usize) -> u64 {
-        let mut length = (start + CHECKSUM) as u64 + self.stack.base().byte_length() as u64;
-        let added = self.stack.each_level(&mut |level| {
+        let mut length = (start + CHECKSUM) as u64 + self.stack().base().byte_length() as u64;
+        let added = self.stack().each_level(&mut |level| {
             length += level.byte_length() as u64;
             Ok(())
         });
@@ -457,7 +347,7 @@ impl Blob {
                 tagging.base = Some(shared(cursor.tags(hashing, BASE_SALT)?)?);
             }
         }
-        if let Filter::Foreign(foreign) = &base {
+        if let AnyFilter::Foreign(foreign) = &base {
             let holds =
                 flags & (HAS_LAYERS | IS_KEYED) == 0 && (profile == 0 || foreign.keys().width().is_none());
             cursor.rule(
@@ -485,25 +375,27 @@ impl Blob {
         if let Some(tagging) = tagging {
             stack = stack.tagged(tagging)?;
         }
-        Ok((Blob { profile, name, created_at, stack, id: None }, parent, cursor.at()))
+        let mut filter = Filter::new(profile, stack);
+        filter.describe(name, created_at)?;
+        Ok((filter, parent, cursor.at()))
     }
 
     /// Everything before the payload; with name and creation time only if `described`. With a parent, the header of a
     /// delta.
     fn header(&self, described: bool, parent: Option<u64>) -> Result<Vec<u8>> {
-        let name = self.name.as_ref().filter(|_| described);
-        let created_at = self.created_at.filter(|_| described);
-        let (profile, options) = self.profile.number();
-        let base = self.stack.base();
+        let name = self.name().filter(|_| described);
+        let created_at = self.created_at().filter(|_| described);
+        let (profile, options) = self.profile().number();
+        let base = self.stack().base();
         let check = base.hashing().check();
         let flags = options
             | if name.is_some() { HAS_NAME } else { 0 }
             | if created_at.is_some() { HAS_CREATED_AT } else { 0 }
-            | if self.stack.layered_count().is_some() { HAS_LAYERS } else { 0 }
+            | if self.stack().layered_count().is_some() { HAS_LAYERS } else { 0 }
             | if check.is_some() { IS_KEYED } else { 0 }
             | if base.hashing().is_slotted() { HAS_SLOTS } else { 0 }
-            | if self.stack.is_tagged() { HAS_TAGS } else { 0 };
-        let may_be_slotted = self.profile == Profile::Url && base.kind() == Kind::Ribbon;
+            | if self.stack().is_tagged() { HAS_TAGS } else { 0 };
+        let may_be_slotted = self.profile() == Profile::Url && base.kind() == Kind::Ribbon;
         Error::unless(flags & HAS_SLOTS == 0 || may_be_slotted, SLOTS_RULE)?;
         let mut fields = Fields::default();
         fields.slice(&MAGIC);
@@ -517,36 +409,36 @@ impl Blob {
         }
         match (parent, base) {
             (Some(parent), _) => fields.u64(parent),
-            (None, Filter::Bloom(bloom)) => {
+            (None, AnyFilter::Bloom(bloom)) => {
                 fields.u32(bloom.bits());
                 fields.u8(bloom.hashes());
             }
-            (None, Filter::Counting(counting)) => {
+            (None, AnyFilter::Counting(counting)) => {
                 fields.u32(counting.bits());
                 fields.u8(counting.hashes());
                 fields.u8(counting.counter_bits());
             }
-            (None, Filter::Scalable(scalable)) => {
+            (None, AnyFilter::Scalable(scalable)) => {
                 fields.u32(scalable.initial_capacity());
                 fields.u8(scalable.growth());
                 fields.f64(scalable.fpr());
                 fields.f64(scalable.tightening());
                 fields.u64(scalable.count());
             }
-            (None, Filter::Cuckoo(cuckoo)) => {
+            (None, AnyFilter::Cuckoo(cuckoo)) => {
                 fields.u32(cuckoo.buckets());
                 fields.u8(cuckoo.fingerprint_bits());
             }
-            (None, Filter::Ribbon(ribbon)) => {
+            (None, AnyFilter::Ribbon(ribbon)) => {
                 fields.u32(ribbon.count());
                 fields.f64(ribbon.fpr());
                 fields.stages(ribbon);
                 fields.slots(ribbon.hashing(), ribbon.slots());
-                if let Some(tagging) = self.stack.tagging() {
+                if let Some(tagging) = self.stack().tagging() {
                     tagging.base.iter().for_each(|tags| fields.tags(tags));
                 }
             }
-            (None, Filter::Foreign(foreign)) => {
+            (None, AnyFilter::Foreign(foreign)) => {
                 fields.u8(foreign.scheme() as u32);
                 fields.u8(foreign.keys() as u32);
                 fields.u8(foreign.layout().into());
@@ -568,13 +460,13 @@ impl Blob {
         if let Some(time) = created_at {
             fields.u64(time);
         }
-        if let Some(tagging) = self.stack.tagging() {
+        if let Some(tagging) = self.stack().tagging() {
             fields.counts(&tagging.counts);
         }
-        if let Some(count) = self.stack.layered_count() {
-            fields.u8(self.stack.layers().len() as u32);
+        if let Some(count) = self.stack().layered_count() {
+            fields.u8(self.stack().layers().len() as u32);
             fields.u32(count);
-            self.stack.layers().iter().for_each(|layer| fields.layer(layer, base.hashing()));
+            self.stack().layers().iter().for_each(|layer| fields.layer(layer, base.hashing()));
         }
         fields.finish()
     }
@@ -596,15 +488,9 @@ impl Fields {
     }
 }
 
-/// A copy of a name's bytes as text.
-#[cfg_attr(target_arch = "wasm32", inline(never))]
-pub(crate) fn text(bytes: &[u8]) -> Result<String> {
-    String::from_utf8(copied(bytes)?).map_err(|_| Error::rule("the name must be UTF-8"))
-}
-
 impl Cursor<'_> {
     /// The parameters of a kind, as a filter without its bytes. An error of the cursor's own comes first.
-    fn filter(&mut self, kind: Kind, hashing: Hashing) -> Result<Filter> {
+    fn filter(&mut self, kind: Kind, hashing: Hashing) -> Result<AnyFilter> {
         Ok(match kind {
             Kind::Counting => {
                 let (bits, hashes, counter_bits) = (self.u32(), self.u8(), self.u8());

@@ -237,6 +237,15 @@ impl Hashing {
         Hashing { seed, key: Some(Key { sip: [first, second], check }), slotted: false }
     }
 
+    /// How the keys of a blob with this seed become digests. It is keyed if it has a check value, and then there must be a
+    /// secret, which that value belongs to.
+    ///
+    /// # Errors
+    /// [`Error::SecretRequired`] and [`Error::WrongSecret`].
+    pub fn of_blob(seed: u64, check: Option<u64>, secret: Option<&Secret>) -> Result<Self> {
+        Access::Secret(secret).hashing(seed, check)
+    }
+
     /// The same for keys of URLs: the highest 5 bits of a digest are the key's [slot].
     pub fn with_slots(self) -> Self {
         Hashing { slotted: true, ..self }
@@ -313,8 +322,7 @@ fn siphash([first, second]: [u64; 2], key: &[u8]) -> u64 {
 
 /// What a blob can be read with.
 #[derive(Debug, Clone, Copy)]
-#[doc(hidden)]
-pub enum Access<'a> {
+pub(crate) enum Access<'a> {
     /// A secret, if there is one. The blob must then be keyed with it.
     Secret(Option<&'a Secret>),
     /// The hashing of the filter that the blob, a delta, is meant for. Whether it fits must be checked later.
@@ -326,7 +334,7 @@ impl Access<'_> {
     ///
     /// # Errors
     /// [`Error::SecretRequired`] and [`Error::WrongSecret`].
-    pub fn hashing(self, seed: u64, check: Option<u64>) -> Result<Hashing> {
+    pub(crate) fn hashing(self, seed: u64, check: Option<u64>) -> Result<Hashing> {
         match (self, check) {
             (Access::Secret(Some(secret)), _) => {
                 let hashing = Hashing::keyed(secret, seed);

@@ -1,9 +1,9 @@
 //! The description of a blob, for people and programs: `info()` in JavaScript and `bloom-wasm info`.
 
 use crate::error::Result;
+use crate::filter::Filter;
 use crate::filters::foreign::Format;
-use crate::filters::{Filter, ForeignFilter};
-use crate::format::Blob;
+use crate::filters::{AnyFilter, ForeignFilter};
 use crate::layers::Stack;
 use crate::params::power;
 use crate::profile::Profile;
@@ -12,7 +12,6 @@ use crate::vectors::push;
 /// A description of a filter, without the bits themselves. The tool prints it as JSON, and JavaScript's `info()`
 /// returns it.
 #[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
 pub struct FilterInfo<'a> {
     /// The kind of filter; for a foreign one, its format.
     pub kind: &'static str,
@@ -24,14 +23,12 @@ pub struct FilterInfo<'a> {
     pub sha1: bool,
     /// The number of different keys; none if the kind doesn't know it (bloom and counting). A cuckoo filter knows only
     /// how often keys were added: one that was added twice counts twice.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::number"))]
     pub count: Option<u64>,
     /// The number of keys that the filter is made for. For bloom and counting, this many keys set half of the bits; for
     /// cuckoo, they fill 95 % of the slots; for ribbon, it is the number of keys. None for scalable, which grows. For a
     /// foreign filter, it is the number as for bloom or, if it holds a fixed set, the number by its size.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::number"))]
     pub capacity: Option<u64>,
-    /// The false-positive rate at that capacity, 0 to 1; the present rate is [`Filter::estimated_fpr`]. For a foreign
+    /// The false-positive rate at that capacity, 0 to 1; the present rate is [`AnyFilter::estimated_fpr`]. For a foreign
     /// filter it is the present rate, since nothing tells how many keys its software made it for. It is the rate of a
     /// key; for a list of URLs whose keys have two rates, their mean.
     pub fpr: f64,
@@ -49,42 +46,27 @@ pub struct FilterInfo<'a> {
     /// The length of the whole blob in bytes.
     pub byte_length: u64,
     /// The seed of the hash. In JSON it is a decimal string, because exact numbers end at 2^53 there.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::decimal"))]
     pub seed: u64,
     /// Whether the digests depend on a secret, which isn't in the blob.
     pub keyed: bool,
     /// The names of the tags that members may have, by their numbers, and how many have each; none for a filter without
     /// tags. A tag may have no members.
-    // Skipped like `foreign`.
-    #[cfg_attr(all(feature = "npm", target_arch = "wasm32"), serde(skip))]
     pub tags: Option<Vec<TagInfo<'a>>>,
     /// The number of layers over the base filter: those of updates and allowlists, and one if a list of URLs was built in
     /// two groups.
     pub layers: u32,
     /// The parameters of a foreign filter, by name: an object in JSON; none for our own kinds.
-    // The wasm makes the object by hand, which saves a kilobyte.
-    #[cfg_attr(all(feature = "npm", target_arch = "wasm32"), serde(skip))]
-    #[cfg_attr(
-        all(feature = "serde", not(all(feature = "npm", target_arch = "wasm32"))),
-        serde(serialize_with = "serialized::object")
-    )]
     pub foreign: Option<Vec<(&'static str, Parameter)>>,
     /// The name that it was given when it was built.
     pub name: Option<&'a str>,
     /// The time that it was given when it was built, in milliseconds since 1970.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::number"))]
     pub created_at: Option<u64>,
     /// The blob's length and checksum, which tell blobs apart. In JSON it has 16 hexadecimal digits.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "serialized::hexadecimal"))]
     pub id: u64,
 }
 
 /// A tag, and how many members have it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(
-    all(feature = "serde", not(all(feature = "npm", target_arch = "wasm32"))),
-    derive(serde::Serialize)
-)]
 pub struct TagInfo<'a> {
     /// The name.
     pub name: &'a str,
@@ -106,11 +88,6 @@ fn tags(stack: &Stack) -> Result<Option<Vec<TagInfo<'_>>>> {
 
 /// A parameter of a foreign filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(
-    all(feature = "serde", not(all(feature = "npm", target_arch = "wasm32"))),
-    derive(serde::Serialize),
-    serde(untagged)
-)]
 pub enum Parameter {
     /// A name.
     Text(&'static str),
@@ -147,59 +124,100 @@ fn parameters(filter: &ForeignFilter) -> Result<Vec<(&'static str, Parameter)>> 
     Ok(found)
 }
 
-#[cfg(feature = "serde")]
+/// As JSON has it, and JavaScript's `info()`. Not derived: the classes of `src/wasm/` need it without the feature `serde`,
+/// and one condition here is better than one at each field.
+#[cfg(any(feature = "serde", all(target_arch = "wasm32", target_os = "unknown")))]
 mod serialized {
-    use serde::Serializer;
+    use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-    #[cfg(not(all(feature = "npm", target_arch = "wasm32")))]
-    use crate::info::Parameter;
+    use super::{FilterInfo, Parameter, TagInfo};
 
     /// A number as JavaScript holds it: exact below 2^53, and the nearest such number above.
-    pub fn number<S: Serializer>(number: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
-        match number {
-            None => serializer.serialize_none(),
-            Some(number) if *number < 1 << 53 => serializer.serialize_u64(*number),
-            Some(number) => serializer.serialize_f64(*number as f64),
+    struct Number(Option<u64>);
+
+    impl Serialize for Number {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            match self.0 {
+                None => serializer.serialize_none(),
+                Some(number) if number < 1 << 53 => serializer.serialize_u64(number),
+                Some(number) => serializer.serialize_f64(number as f64),
+            }
         }
     }
 
-    #[cfg(not(all(feature = "npm", target_arch = "wasm32")))]
-    pub fn object<S: Serializer>(
-        parameters: &Option<Vec<(&'static str, Parameter)>>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        match parameters {
-            None => serializer.serialize_none(),
-            Some(parameters) => serializer.collect_map(parameters.iter().copied()),
+    /// The parameters of a foreign filter, as an object.
+    struct Parameters<'a>(&'a [(&'static str, Parameter)]);
+
+    impl Serialize for Parameters<'_> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_map(self.0.iter().copied())
         }
     }
 
-    pub fn decimal<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(number)
+    impl Serialize for Parameter {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            match self {
+                Parameter::Text(text) => serializer.serialize_str(text),
+                Parameter::Number(number) => Number(Some(*number)).serialize(serializer),
+            }
+        }
     }
 
-    pub fn hexadecimal<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{number:016x}"))
+    impl Serialize for TagInfo<'_> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut tag = serializer.serialize_struct("TagInfo", 2)?;
+            tag.serialize_field("name", self.name)?;
+            tag.serialize_field("count", &self.count)?;
+            tag.end()
+        }
+    }
+
+    impl Serialize for FilterInfo<'_> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut info = serializer.serialize_struct("FilterInfo", 21)?;
+            info.serialize_field("kind", self.kind)?;
+            info.serialize_field("profile", self.profile)?;
+            info.serialize_field("lowercase", &self.lowercase)?;
+            info.serialize_field("sha1", &self.sha1)?;
+            info.serialize_field("count", &Number(self.count))?;
+            info.serialize_field("capacity", &Number(self.capacity))?;
+            info.serialize_field("fpr", &self.fpr)?;
+            info.serialize_field("urlFpr", &self.url_fpr)?;
+            info.serialize_field("maxUrlFpr", &self.max_url_fpr)?;
+            info.serialize_field("bits", &self.bits)?;
+            info.serialize_field("hashes", &self.hashes)?;
+            info.serialize_field("bitsPerKey", &self.bits_per_key)?;
+            info.serialize_field("byteLength", &self.byte_length)?;
+            info.serialize_field("seed", &format_args!("{}", self.seed))?;
+            info.serialize_field("keyed", &self.keyed)?;
+            info.serialize_field("tags", &self.tags)?;
+            info.serialize_field("layers", &self.layers)?;
+            info.serialize_field("foreign", &self.foreign.as_deref().map(Parameters))?;
+            info.serialize_field("name", &self.name)?;
+            info.serialize_field("createdAt", &Number(self.created_at))?;
+            info.serialize_field("id", &format_args!("{:016x}", self.id))?;
+            info.end()
+        }
     }
 }
 
-impl<'a> FilterInfo<'a> {
-    /// Describes a blob.
+impl Filter {
+    /// A description: the parameters, what the filter holds, and what its blob says about it.
     ///
     /// # Errors
-    /// As [`Blob::id`].
-    pub fn of(blob: &'a Blob) -> Result<Self> {
-        let (stack, filter) = (blob.filter(), blob.filter().base());
-        let byte_length = blob.byte_length()?;
+    /// As [`Filter::id`].
+    pub fn info(&self) -> Result<FilterInfo<'_>> {
+        let (stack, filter) = (self.stack(), self.stack().base());
+        let byte_length = self.byte_length()?;
         let per_key = byte_length as f64 * 8.0 / stack.estimated_count();
         let (capacity, fpr, bits, hashes) = match filter {
-            Filter::Bloom(bloom) => (
+            AnyFilter::Bloom(bloom) => (
                 Some(bloom.capacity()),
                 power(0.5, bloom.hashes().into()),
                 u64::from(bloom.bits()),
                 Some(bloom.hashes()),
             ),
-            Filter::Counting(counting) => {
+            AnyFilter::Counting(counting) => {
                 let hashes = counting.hashes();
                 (
                     Some(counting.capacity()),
@@ -208,12 +226,12 @@ impl<'a> FilterInfo<'a> {
                     Some(hashes),
                 )
             }
-            Filter::Scalable(scalable) => (None, scalable.fpr(), scalable.bits(), None),
-            Filter::Cuckoo(cuckoo) => {
+            AnyFilter::Scalable(scalable) => (None, scalable.fpr(), scalable.bits(), None),
+            AnyFilter::Cuckoo(cuckoo) => {
                 let bits = u64::from(cuckoo.buckets()) * 4 * u64::from(cuckoo.fingerprint_bits());
                 (Some(cuckoo.capacity()), cuckoo.fpr_of(cuckoo.capacity()), bits, None)
             }
-            Filter::Ribbon(ribbon) => {
+            AnyFilter::Ribbon(ribbon) => {
                 let second =
                     stack.second_group().and_then(|layer| Some((layer.fpr(), layer.levels().first()?)));
                 let groups = [(ribbon.fpr(), ribbon)].into_iter().chain(second);
@@ -223,40 +241,39 @@ impl<'a> FilterInfo<'a> {
                 let fpr = if second.is_some() { hits / count as f64 } else { ribbon.fpr() };
                 (Some(count), fpr, bytes as u64 * 8, None)
             }
-            Filter::Foreign(foreign) => {
+            AnyFilter::Foreign(foreign) => {
                 let only = foreign.parts().first().filter(|_| foreign.parts().len() == 1);
                 let hashes: Option<u32> =
                     only.filter(|_| !foreign.scheme().is_static()).map(|part| part.hashes.into());
                 (Some(foreign.capacity()), foreign.estimated_fpr(), foreign.bits(), hashes)
             }
         };
-        let (lowercase, sha1) = blob.profile().password();
+        let (lowercase, sha1) = self.profile().password();
         Ok(FilterInfo {
             kind: filter.name(),
-            profile: blob.profile().name(),
+            profile: self.profile().name(),
             lowercase,
             sha1,
             count: stack.count(),
             capacity,
             fpr,
-            url_fpr: (blob.profile() == Profile::Url).then(|| stack.url_fpr()),
-            max_url_fpr: (blob.profile() == Profile::Url).then(|| stack.max_url_fpr()),
+            url_fpr: (self.profile() == Profile::Url).then(|| stack.url_fpr()),
+            max_url_fpr: (self.profile() == Profile::Url).then(|| stack.max_url_fpr()),
             bits,
             hashes,
             bits_per_key: (per_key.is_finite() && per_key > 0.0).then_some(per_key),
             byte_length,
             seed: filter.seed(),
             keyed: filter.hashing().is_keyed(),
-            // Skipped like `foreign`.
-            tags: if cfg!(all(feature = "npm", target_arch = "wasm32")) { None } else { tags(stack)? },
+            tags: tags(stack)?,
             layers: stack.layers().len() as u32,
             foreign: match filter {
-                Filter::Foreign(foreign) => Some(parameters(foreign)?),
+                AnyFilter::Foreign(foreign) => Some(parameters(foreign)?),
                 _ => None,
             },
-            name: blob.name(),
-            created_at: blob.created_at(),
-            id: blob.id()?,
+            name: self.name(),
+            created_at: self.created_at(),
+            id: self.id()?,
         })
     }
 }

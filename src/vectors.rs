@@ -89,7 +89,7 @@ pub fn append<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Result<()> {
 }
 
 /// Like [`push`], with many zeros.
-#[cfg_attr(not(all(feature = "npm", target_arch = "wasm32")), allow(dead_code))]
+#[allow(dead_code)] // only src/wasm/ needs it
 pub(crate) fn lengthen(items: &mut Vec<u8>, additional: usize) -> Result<()> {
     if additional > items.capacity() - items.len() {
         grow(items, additional)?;

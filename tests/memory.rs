@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use bloom_wasm::hash::digest;
 use bloom_wasm::interop::{self, Builder, Format, Options};
-use bloom_wasm::{Blob, BloomFilter};
+use bloom_wasm::{BloomFilter, Filter};
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]
@@ -18,7 +18,7 @@ fn absurd_lengths_and_noise_take_no_memory() {
     let _alone = MEASURING.lock().unwrap();
     let mut plain = BloomFilter::new(64, 3, 0).unwrap();
     plain.add(b"key");
-    let plain = Blob::from(plain).encode().unwrap();
+    let plain = Filter::from(plain).encode().unwrap();
     let noise: Vec<u8> =
         (0..10_000_000_u64 / 8).flat_map(|i| digest(1, &i.to_le_bytes()).to_le_bytes()).collect();
     let mut dressed = noise.clone();
@@ -31,7 +31,7 @@ fn absurd_lengths_and_noise_take_no_memory() {
         let given = bytes.capacity();
         MEMORY.reset_peak_usage();
         let before = MEMORY.current_usage();
-        let error = Blob::decode(bytes).unwrap_err();
+        let error = Filter::decode(bytes).unwrap_err();
         let taken = MEMORY.peak_usage().saturating_sub(before);
         assert!(code.is_empty() || error.code() == code, "{error:?}");
         assert!(taken < (1 << 20), "{taken} bytes for {given} bytes of input");

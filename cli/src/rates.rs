@@ -1,7 +1,9 @@
 //! The false-positive rates of a filter: by its fill, and measured with random keys.
 
+use bloom_wasm::filters::AnyFilter;
+use bloom_wasm::layers::{Stack, Tagged};
 use bloom_wasm::slots::{weight, with_slot};
-use bloom_wasm::{Filter, Profile, Stack, Tagged, hash};
+use bloom_wasm::{Profile, hash};
 use serde::Serialize;
 
 use crate::text::rate;
@@ -154,7 +156,7 @@ fn random_keys(filter: &Stack, probes: u64) -> bloom_wasm::error::Result<u64> {
         let keys = (start..probes).take(BLOCK).map(key);
         let answers = match filter.base() {
             // Some software would read all invalid text as the same U+FFFD.
-            Filter::Foreign(foreign) => match foreign.keys().width() {
+            AnyFilter::Foreign(foreign) => match foreign.keys().width() {
                 Some(width) => filter.has_many(keys.map(|key| key.to_le_bytes()[..width].to_vec())),
                 None => filter.has_many(keys.map(|key| format!("{key:032x}"))),
             },

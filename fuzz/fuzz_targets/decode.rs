@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use bloom_wasm::hash::{Hashing, Secret};
-use bloom_wasm::{Blob, BloomFilter, Delta, Error, Filter, FilterInfo};
+use bloom_wasm::{Filter, BloomFilter, Delta, Error, AnyFilter, FilterInfo};
 use bloom_wasm_cli::{Streams, run};
 use libfuzzer_sys::fuzz_target;
 use twox_hash::XxHash32;
@@ -49,15 +49,15 @@ fn is_keyed(bytes: &[u8]) -> bool {
 }
 
 /// Reads a blob, with the secret if it needs one.
-fn read(bytes: Vec<u8>) -> Result<Blob, Error> {
-    if is_keyed(&bytes) { Blob::decode_keyed(bytes, &SECRET) } else { Blob::decode(bytes) }
+fn read(bytes: Vec<u8>) -> Result<Filter, Error> {
+    if is_keyed(&bytes) { Filter::decode_keyed(bytes, &SECRET) } else { Filter::decode(bytes) }
 }
 
 fn length_of(prefix: &[u8]) -> Result<Option<u64>, Error> {
     if is_keyed(prefix) {
-        Blob::expected_length_keyed(prefix, &SECRET)
+        Filter::expected_length_keyed(prefix, &SECRET)
     } else {
-        Blob::expected_length(prefix)
+        Filter::expected_length(prefix)
     }
 }
 
@@ -95,8 +95,8 @@ fn refused(blob: &[u8]) -> bool {
 fn delta(bytes: &[u8], digests: &[u64]) {
     let Ok(delta) = read_delta(bytes.to_vec()) else { return };
     assert_eq!(delta.encode().unwrap(), bytes);
-    let mut parent = Blob::new(delta.profile(), BloomFilter::new(64, 1, *delta.hashing()).unwrap());
-    parent.filter_mut().base_mut().unwrap().add_digests(digests).unwrap();
+    let mut parent = Filter::new(delta.profile(), BloomFilter::new(64, 1, *delta.hashing()).unwrap());
+    parent.stack_mut().base_mut().unwrap().add_digests(digests).unwrap();
     assert!(matches!(parent.apply(delta.clone()), Err(Error::WrongBase { .. })));
     let mut fitting = bytes[..bytes.len() - CHECKSUM].to_vec();
     let at = if delta.hashing().is_keyed() { 25 } else { 17 };
@@ -109,7 +109,7 @@ fn delta(bytes: &[u8], digests: &[u64]) {
         return;
     }
     let child = applied.unwrap();
-    digests.iter().for_each(|&digest| _ = child.filter().has_digest(digest));
+    digests.iter().for_each(|&digest| _ = child.stack().has_digest(digest));
     assert_eq!(read(child.encode().unwrap()).unwrap(), child);
 }
 
@@ -140,7 +140,7 @@ fn decode(bytes: &[u8], digests: &[u64]) -> bool {
     let shorter = bytes[..bytes.len() - 1].to_vec();
     assert_eq!(read(shorter), Err(Error::Truncated { needed: length, have: length - 1 }));
 
-    let filter = blob.filter();
+    let filter = blob.stack();
     filter.has(b"");
     for &digest in digests {
         filter.has_digest(digest);
@@ -205,10 +205,10 @@ fn tool(bytes: &[u8]) {
 }
 
 /// Adds and removes. Errors are fine if there is no room, but then nothing may change.
-fn change(mut blob: Blob, digests: &[u64]) {
-    let Ok(base) = blob.filter_mut().base_mut() else { return };
+fn change(mut blob: Filter, digests: &[u64]) {
+    let Ok(base) = blob.stack_mut().base_mut() else { return };
     match base {
-        Filter::Bloom(filter) => {
+        AnyFilter::Bloom(filter) => {
             for &digest in digests {
                 let there = filter.has_digest(digest);
                 assert_eq!(filter.add_digest(digest), !there);
@@ -219,7 +219,7 @@ fn change(mut blob: Blob, digests: &[u64]) {
             filter.intersect(&before).unwrap();
             assert_eq!(*filter, before);
         }
-        Filter::Counting(filter) => {
+        AnyFilter::Counting(filter) => {
             let max = (1 << filter.counter_bits()) - 1;
             for &digest in digests {
                 let count = filter.count_digest(digest);
@@ -238,7 +238,7 @@ fn change(mut blob: Blob, digests: &[u64]) {
                 assert_eq!(filter.count_digest(digest), max.min(2 * before.count_digest(digest)));
             }
         }
-        Filter::Scalable(filter) => {
+        AnyFilter::Scalable(filter) => {
             for &digest in digests {
                 let (there, count) = (filter.has_digest(digest), filter.count());
                 let added = filter.add_digest(digest);
@@ -247,7 +247,7 @@ fn change(mut blob: Blob, digests: &[u64]) {
                 assert_eq!(filter.has_digest(digest), added.is_ok());
             }
         }
-        Filter::Cuckoo(filter) => {
+        AnyFilter::Cuckoo(filter) => {
             let mut added = Vec::new();
             for &digest in digests {
                 let before = filter.clone();

@@ -4,7 +4,7 @@
 #![no_main]
 
 use bloom_wasm::interop::{self, Format, Options};
-use bloom_wasm::{Blob, FilterInfo};
+use bloom_wasm::{Filter, FilterInfo};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -21,16 +21,16 @@ fuzz_target!(|bytes: &[u8]| {
     assert!((0.0..=1.0).contains(&filter.estimated_fpr()));
     assert!(filter.estimated_count() >= 0.0);
 
-    let blob = Blob::from(filter);
+    let blob = Filter::from(filter);
     FilterInfo::of(&blob).unwrap();
     let encoded = blob.encode().unwrap();
-    assert_eq!(Blob::expected_length(&encoded), Ok(Some(encoded.len() as u64)));
-    assert_eq!(Blob::decode(encoded), Ok(blob.clone()));
-    if let Ok(written) = interop::export(blob.filter().base(), format) {
+    assert_eq!(Filter::expected_length(&encoded), Ok(Some(encoded.len() as u64)));
+    assert_eq!(Filter::decode(encoded), Ok(blob.clone()));
+    if let Ok(written) = interop::export(blob.stack().base(), format) {
         // If another layout was read, this is the current one.
         let again = interop::read(format, &options, &written).unwrap();
         assert_eq!(interop::write(&again), Ok(written));
-        assert_eq!(again.as_bytes(), blob.filter().base().as_bytes());
+        assert_eq!(again.as_bytes(), blob.stack().base().as_bytes());
     }
 });
 

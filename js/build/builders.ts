@@ -138,7 +138,7 @@ function requireClass(its: unknown, method: string): asserts its is FilterClass 
     throw invalidParameter(`${method} must be called on a class`);
 }
 
-const addKey = (raw: RawFilter, length: number) => raw.addKey(length) ?? raw.add(length);
+const addKey = (raw: RawFilter, length: number) => raw.addRawAt(length) ?? raw.addAt(length);
 
 /** A filter that keys can be added to. Keys are read by its profile: as URLs, passwords or bytes. */
 abstract class GrowingFilter extends OwnFilter {
@@ -233,7 +233,7 @@ export class BloomFilter extends GrowingFilter {
   locations(key: Key): number[] {
     const length = put(key);
     const raw = rawOf(this);
-    return call(() => raw.locations(length));
+    return call(() => raw.locationsAt(length));
   }
 }
 
@@ -275,7 +275,7 @@ export class CountingBloomFilter extends GrowingFilter {
   remove(key: Key): boolean {
     const length = put(key);
     const raw = rawOf(this);
-    return call(() => raw.remove(length));
+    return call(() => raw.removeAt(length));
   }
 
   /**
@@ -285,7 +285,7 @@ export class CountingBloomFilter extends GrowingFilter {
   count(key: Key): number {
     const length = put(key);
     const raw = rawOf(this);
-    return call(() => raw.count(length));
+    return call(() => raw.countAt(length));
   }
 
   /** The Bloom filter of the same keys. It is a quarter of the size, or an eighth with 8-bit counters. */
@@ -363,7 +363,7 @@ export class CuckooFilter extends GrowingFilter {
   remove(key: Key): boolean {
     const length = put(key);
     const raw = rawOf(this);
-    return call(() => raw.remove(length));
+    return call(() => raw.removeAt(length));
   }
 }
 

@@ -30,7 +30,7 @@ export class List {
     this.#options = { allow, allowWins, onSkip, onConflict };
     this.#batch = new Batch((keys, length) => {
       this.#tell(
-        call(() => digests.pushKeys(keys.length, length)),
+        call(() => digests.pushKeysAt(keys.length, length)),
         keys,
       );
     });

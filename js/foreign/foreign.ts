@@ -298,7 +298,7 @@ export class ForeignFilter extends Filter<AnyKey> {
     const made = foreign(options);
     try {
       const kind = call(() => made.foreignKeys(fpr));
-      const batch = new Batch(({ length: count }, length) => call(() => made.pushKeys(count, length)));
+      const batch = new Batch(({ length: count }, length) => call(() => made.pushKeysAt(count, length)));
       for (const key of all) batch.push(foreignKey(key, kind));
       batch.flush();
       return hold(call(() => made.build(capacity, fpr))) as ForeignFilter;

@@ -28,8 +28,9 @@ function clean(input: string): string {
 }
 
 /** The canonical form by the runtime's parser, and whether that refused the text, or wasn't asked. */
-function first(text: string, bytes: string): [Canonical | undefined, boolean] {
-  if (!hasLongHost(bytes)) {
+function first(text: string): [Canonical | undefined, boolean] {
+  // The parser comes before the encoder, so that a runtime without both is refused by name.
+  if (text.length < 300 || !hasLongHost(toBytes(text))) {
     const href = parse(text);
     if (href !== undefined) {
       if (special(href.slice(0, schemeLength(href)))) return [canonical(href), false];
@@ -42,7 +43,7 @@ function first(text: string, bytes: string): [Canonical | undefined, boolean] {
     const again = isLocal || (schemeLength(text) > 0 && !hasPort(text)) ? undefined : parse(prefix + text);
     if (again !== undefined) return [canonical(again), false];
   }
-  return [canonical(bytes), true];
+  return [canonical(toBytes(text)), true];
 }
 
 /**
@@ -52,8 +53,9 @@ function first(text: string, bytes: string): [Canonical | undefined, boolean] {
 export function readings(input: string): [Canonical | undefined, ...Canonical[]] {
   requireShort(input);
   const text = clean(input);
+  const [parsed, refused] = first(text);
   const bytes = toBytes(text);
-  const [one, other] = bothReadings(bytes, ...first(text, bytes));
+  const [one, other] = bothReadings(bytes, parsed, refused);
   const others = other && other.text !== one?.text ? [other] : [];
   const inFolders = escapedFolders(bytes).flatMap((folder) =>
     [one, ...others].flatMap((its) => {

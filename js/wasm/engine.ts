@@ -1,6 +1,6 @@
 /** The engine in WebAssembly, for filters of every kind. */
 
-import { type Filter as RawFilter, urlExpressions } from "../bloom_wasm.js";
+import { type Filter as RawFilter, urlExpressionsAt } from "../bloom_wasm.js";
 import type { FilterInfo } from "../boundary/info.js";
 import { type AnyKey, concat, type Key, noKey } from "../boundary/input.js";
 import { FilterError } from "../error.js";
@@ -14,12 +14,12 @@ import { Batch, put } from "./scratch.js";
 const NO_KEY = 2;
 
 // Questions about a key in the scratch, a text or bytes.
-const hasText = (raw: RawFilter, length: number) => raw.hasKey(length, true);
-const hasBytes = (raw: RawFilter, length: number) => raw.hasKey(length, false);
-const hasUrl = (raw: RawFilter, length: number) => raw.hasPlainUrl(length) ?? raw.hasUrl(length);
-const matchUrl = (raw: RawFilter, length: number) => raw.matchUrl(length) ?? null;
-const setOfText = (raw: RawFilter, length: number) => raw.tagSet(length, true);
-const setOfBytes = (raw: RawFilter, length: number) => raw.tagSet(length, false);
+const hasText = (raw: RawFilter, length: number) => raw.hasAt(length, true);
+const hasBytes = (raw: RawFilter, length: number) => raw.hasAt(length, false);
+const hasUrl = (raw: RawFilter, length: number) => raw.hasPlainUrlAt(length) ?? raw.hasUrlAt(length);
+const matchUrl = (raw: RawFilter, length: number) => raw.matchUrlAt(length) ?? null;
+const setOfText = (raw: RawFilter, length: number) => raw.tagSetAt(length, true);
+const setOfBytes = (raw: RawFilter, length: number) => raw.tagSetAt(length, false);
 
 const NONE: readonly string[] = /* @__PURE__ */ Object.freeze([]);
 
@@ -61,7 +61,7 @@ export class WasmEngine extends Engine {
     const answers: Uint8Array[] = [];
     const batch = new Batch((sent, length) => {
       const { raw } = this;
-      const found = call(() => raw.hasKeys(sent.length, length, typeof sent[0] === "string"));
+      const found = call(() => raw.hasManyAt(sent.length, length, typeof sent[0] === "string"));
       const none = found.indexOf(NO_KEY);
       if (none >= 0) throw this.#refused(sent[none]!);
       answers.push(found);
@@ -115,7 +115,7 @@ export class WasmEngine extends Engine {
 
   urlTags(url: string): string[] {
     const length = this.hasUrl(url) ? put(url) : 0;
-    const keys = length > 0 ? call(() => urlExpressions(length) as string[]) : [];
+    const keys = length > 0 ? call(() => urlExpressionsAt(length) as string[]) : [];
     const sets = new Set(keys.map((key) => ask(setOfText, this.raw, put(key))));
     sets.delete(-1);
     const [set = -1] = sets;

@@ -511,7 +511,7 @@ test("a feed that was taken over: the way back of docs/feeds.md, step by step", 
   publish("--profile url");
   // An attacker with access to the state writes a generation into it, and the publisher signs the next.
   const path = join(work, "state/state.json");
-  writeFileSync(path, readFileSync(path, "utf8").replace(/"generation": 1,/, `"generation": ${2 ** 40 - 1},`));
+  writeFileSync(path, readFileSync(path, "utf8").replace(/"signed": 1,/, `"signed": ${2 ** 40 - 1},`));
   list("second.test");
   publish();
   const cache = memoryCache();

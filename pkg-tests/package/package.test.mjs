@@ -114,26 +114,17 @@ test("no class was renamed", () => {
   assert.equal(out, "true\n");
 });
 
-test("the classes that wasm-pack makes work by themselves", () => {
+test("sets of tags that a filter can't have are refused by WebAssembly", () => {
   const out = join(root, "target/npm/bloom");
   const source = `
       import { readFileSync } from "node:fs";
       const raw = await import(${JSON.stringify(pathToFileURL(join(out, "bloom_wasm.js")).href)});
       raw.initSync({ module: readFileSync(${JSON.stringify(join(out, "bloom_wasm_bg.wasm"))}) });
-      const bytes = new Uint8Array(readFileSync(${JSON.stringify(join(root, "tests/golden/ribbon.bloom"))}));
-      const filter = raw.Filter.decode(bytes);
-      console.log(filter.has("key-1"), filter.has(new TextEncoder().encode("key-1")), filter.has("no key"), filter.kind, filter.info().profile);
-      for (const run of [() => raw.Filter.decode(bytes.subarray(1)), () => filter.has(5)]) {
-        try { run(); } catch (error) { console.log(error.name, error.code, error instanceof Error); }
-      }
-      filter.free();
       const tagged = raw.Filter.decode(new Uint8Array(readFileSync(${JSON.stringify(join(root, "tests/golden/tags.bloom"))})));
       console.log(tagged.tagNames([-1]).length);
       for (const set of [9, 1e6]) try { console.log(tagged.tagNames([set])); } catch ({ code }) { console.log(code); }
     `;
-  const expected =
-    "true true false ribbon raw\nFilterError not_a_filter true\nFilterError invalid_key true\n0\ninvalid_parameter\ninvalid_parameter\n";
-  assert.equal(node("raw.mjs", source), expected);
+  assert.equal(node("raw.mjs", source), "0\ninvalid_parameter\ninvalid_parameter\n");
 });
 
 test("bloom-wasm/slim starts when told to, from the file beside it, a file, bytes or a module, and shares what has started", () => {

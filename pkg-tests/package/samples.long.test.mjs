@@ -56,7 +56,8 @@ const ELSEWHERE = [
   [/^docs\/edge\.md: (A blob|A feed)/, "pkg-tests/runtimes/edge.long.test.mjs", 'page("edge.md")'],
   [/^docs\/moving\.md/, "pkg-tests/interop/moving.long.test.mjs", 'page("moving.md")'],
   [/^docs\/scale\.md/, "pkg-tests/sharded/scale.long.test.mjs", 'page("scale.md")'],
-  [/^docs\/rust\.md: In Rust: rust/, "src/lib.rs", 'include_str!("../docs/rust.md")'],
+  [/^README\.md: In Rust/, "src/lib.rs", 'include_str!("../README.md")'],
+  [/^examples\/wasm-pack/, "pkg-tests/package/wasm-pack.long.test.mjs", "examples/wasm-pack"],
   [/^README\.md: Try it from a clone/, "pkg-tests/package/start.test.mjs", "npm start"],
   [/^docs\/releasing\.md/, "pkg-tests/package/releasable.test.mjs", '"docs/releasing.md"'],
   [/^README\.md: In an extension/, "pkg-tests/package/readme.long.test.mjs", 'sample("In an extension"'],
@@ -94,7 +95,6 @@ const CANNOT = [
   ],
   [/^examples\/spark\/README\.md: With another engine/, "there is no ClickHouse here"],
   [/^examples\/lists\/README\.md: Serve it/, "it copies to another machine"],
-  [/^docs\/rust\.md: In Rust: sh/, "it installs from crates.io, which has a version only once it is released"],
   [/^FEED-FORMAT\.md: The manifest/, "it shows a form, with `...` instead of the data"],
   [/^examples\/extension\/README\.md: Use your own list: sh: npm/, "it installs from npm"],
   [

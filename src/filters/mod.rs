@@ -30,7 +30,7 @@ use crate::vectors::copied;
 /// A filter of any kind.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Filter {
+pub enum AnyFilter {
     /// A classic Bloom filter.
     Bloom(BloomFilter),
     /// A Bloom filter with counters.
@@ -49,17 +49,17 @@ pub enum Filter {
 macro_rules! each {
     ($self:expr, $filter:ident => $run:expr) => {
         match $self {
-            Filter::Bloom($filter) => $run,
-            Filter::Counting($filter) => $run,
-            Filter::Scalable($filter) => $run,
-            Filter::Cuckoo($filter) => $run,
-            Filter::Ribbon($filter) => $run,
-            Filter::Foreign($filter) => $run,
+            AnyFilter::Bloom($filter) => $run,
+            AnyFilter::Counting($filter) => $run,
+            AnyFilter::Scalable($filter) => $run,
+            AnyFilter::Cuckoo($filter) => $run,
+            AnyFilter::Ribbon($filter) => $run,
+            AnyFilter::Foreign($filter) => $run,
         }
     };
 }
 
-impl Filter {
+impl AnyFilter {
     /// A filter of the keys with these digests, which may be used up.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ impl Filter {
     ) -> Result<Self> {
         let hashing = hashing.into();
         let KindOptions { kind, capacity, counter_bits, initial_capacity, growth, tightening } = options;
-        let empty: Option<Filter> = match (kind, capacity) {
+        let empty: Option<AnyFilter> = match (kind, capacity) {
             (Kind::Bloom, Some(count)) => Some(BloomFilter::with_capacity(count, fpr, hashing)?.into()),
             (Kind::Counting, Some(count)) => {
                 Some(CountingBloomFilter::with_capacity(count, fpr, counter_bits, hashing)?.into())
@@ -107,21 +107,23 @@ impl Filter {
     /// # Errors
     /// [`Error::TooLarge`] without the memory, and [`Error::WrongKind`] for kinds that are read-only.
     pub(crate) fn try_clone(&self) -> Result<Self> {
-        let mut copy: Filter = match self {
-            Filter::Bloom(filter) => {
+        let mut copy: AnyFilter = match self {
+            AnyFilter::Bloom(filter) => {
                 BloomFilter::shaped(filter.bits(), filter.hashes(), *filter.hashing())?.into()
             }
-            Filter::Counting(filter) => {
+            AnyFilter::Counting(filter) => {
                 let (bits, hashes) = (filter.bits(), filter.hashes());
                 CountingBloomFilter::shaped(bits, hashes, filter.counter_bits(), *filter.hashing())?.into()
             }
-            Filter::Scalable(filter) => {
+            AnyFilter::Scalable(filter) => {
                 ScalableBloomFilter::shaped(filter.plan(), filter.count(), *filter.hashing())?.into()
             }
-            Filter::Cuckoo(filter) => {
+            AnyFilter::Cuckoo(filter) => {
                 CuckooFilter::shaped(filter.buckets(), filter.fingerprint_bits(), *filter.hashing())?.into()
             }
-            Filter::Ribbon(_) | Filter::Foreign(_) => return Err(Error::WrongKind { kind: self.name() }),
+            AnyFilter::Ribbon(_) | AnyFilter::Foreign(_) => {
+                return Err(Error::WrongKind { kind: self.name() });
+            }
         };
         copy.set_bytes(copied(self.as_bytes())?.into())?;
         Ok(copy)
@@ -130,12 +132,12 @@ impl Filter {
     /// Which kind this is.
     pub fn kind(&self) -> Kind {
         match self {
-            Filter::Bloom(_) => Kind::Bloom,
-            Filter::Counting(_) => Kind::Counting,
-            Filter::Scalable(_) => Kind::Scalable,
-            Filter::Cuckoo(_) => Kind::Cuckoo,
-            Filter::Ribbon(_) => Kind::Ribbon,
-            Filter::Foreign(_) => Kind::Foreign,
+            AnyFilter::Bloom(_) => Kind::Bloom,
+            AnyFilter::Counting(_) => Kind::Counting,
+            AnyFilter::Scalable(_) => Kind::Scalable,
+            AnyFilter::Cuckoo(_) => Kind::Cuckoo,
+            AnyFilter::Ribbon(_) => Kind::Ribbon,
+            AnyFilter::Foreign(_) => Kind::Foreign,
         }
     }
 
@@ -143,7 +145,7 @@ impl Filter {
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub fn name(&self) -> &'static str {
         match self {
-            Filter::Foreign(filter) => filter.format().name(),
+            AnyFilter::Foreign(filter) => filter.format().name(),
             _ => self.kind().name(),
         }
     }
@@ -164,24 +166,24 @@ impl Filter {
         each!(self, filter => filter.has(key))
     }
 
-    /// As [`Filter::has`], for a key's digest under [`Filter::hashing`]. A foreign filter hashes keys its own way, so
+    /// As [`AnyFilter::has`], for a key's digest under [`AnyFilter::hashing`]. A foreign filter hashes keys its own way, so
     /// for it every digest is maybe present.
     pub fn has_digest(&self, digest: u64) -> bool {
         match self {
-            Filter::Bloom(filter) => filter.has_digest(digest),
-            Filter::Counting(filter) => filter.has_digest(digest),
-            Filter::Scalable(filter) => filter.has_digest(digest),
-            Filter::Cuckoo(filter) => filter.has_digest(digest),
-            Filter::Ribbon(filter) => filter.has_digest(digest),
-            Filter::Foreign(_) => true,
+            AnyFilter::Bloom(filter) => filter.has_digest(digest),
+            AnyFilter::Counting(filter) => filter.has_digest(digest),
+            AnyFilter::Scalable(filter) => filter.has_digest(digest),
+            AnyFilter::Cuckoo(filter) => filter.has_digest(digest),
+            AnyFilter::Ribbon(filter) => filter.has_digest(digest),
+            AnyFilter::Foreign(_) => true,
         }
     }
 
-    /// As [`Filter::has_digest`], for up to [`BATCH`] digests. The answers after those of the digests mean nothing.
+    /// As [`AnyFilter::has_digest`], for up to [`BATCH`] digests. The answers after those of the digests mean nothing.
     pub(crate) fn has_batch(&self, digests: &[u64]) -> [bool; BATCH] {
         match self {
-            Filter::Bloom(filter) => filter.has_batch(digests),
-            Filter::Ribbon(filter) => filter.has_batch(digests),
+            AnyFilter::Bloom(filter) => filter.has_batch(digests),
+            AnyFilter::Ribbon(filter) => filter.has_batch(digests),
             _ => from_fn(|place| digests.get(place).is_some_and(|&digest| self.has_digest(digest))),
         }
     }
@@ -198,7 +200,7 @@ impl Filter {
         each!(self, filter => filter.byte_length())
     }
 
-    /// Gives a filter with only its shape its bytes, [`Filter::byte_length`] of them.
+    /// Gives a filter with only its shape its bytes, [`AnyFilter::byte_length`] of them.
     pub(crate) fn set_bytes(&mut self, bytes: Payload) -> Result<()> {
         each!(self, filter => filter.set_bytes(bytes))
     }
@@ -210,13 +212,27 @@ impl Filter {
     /// [`ScalableBloomFilter::add`] and [`CuckooFilter::add`]. Either all are added or none.
     pub fn add_digests(&mut self, digests: &[u64]) -> Result<usize> {
         match self {
-            Filter::Bloom(filter) => Ok(digests.iter().filter(|&&digest| filter.add_digest(digest)).count()),
-            Filter::Counting(filter) => {
+            AnyFilter::Bloom(filter) => {
                 Ok(digests.iter().filter(|&&digest| filter.add_digest(digest)).count())
             }
-            Filter::Scalable(filter) => filter.add_digests(digests),
-            Filter::Cuckoo(filter) => filter.add_digests(digests),
-            Filter::Ribbon(_) | Filter::Foreign(_) => Err(Error::WrongKind { kind: self.name() }),
+            AnyFilter::Counting(filter) => {
+                Ok(digests.iter().filter(|&&digest| filter.add_digest(digest)).count())
+            }
+            AnyFilter::Scalable(filter) => filter.add_digests(digests),
+            AnyFilter::Cuckoo(filter) => filter.add_digests(digests),
+            AnyFilter::Ribbon(_) | AnyFilter::Foreign(_) => Err(Error::WrongKind { kind: self.name() }),
+        }
+    }
+
+    /// Removes a key; false = it was definitely not there.
+    ///
+    /// # Errors
+    /// [`Error::WrongKind`] unless it is a counting or a cuckoo filter.
+    pub fn remove(&mut self, key: &[u8]) -> Result<bool> {
+        match self {
+            AnyFilter::Counting(filter) => Ok(filter.remove(key)),
+            AnyFilter::Cuckoo(filter) => Ok(filter.remove(key)),
+            other => Err(Error::WrongKind { kind: other.name() }),
         }
     }
 
@@ -227,8 +243,8 @@ impl Filter {
     /// their shapes differ. Nothing is changed then.
     pub fn combine(&mut self, other: &Self, union: bool) -> Result<()> {
         match (self, other) {
-            (Filter::Bloom(filter), Filter::Bloom(other)) => filter.combine(other, union),
-            (Filter::Counting(filter), Filter::Counting(other)) => filter.combine(other, union),
+            (AnyFilter::Bloom(filter), AnyFilter::Bloom(other)) => filter.combine(other, union),
+            (AnyFilter::Counting(filter), AnyFilter::Counting(other)) => filter.combine(other, union),
             _ => Err(Error::NotMergeable),
         }
     }
@@ -236,11 +252,11 @@ impl Filter {
     /// Forgets every key; nothing happens to a ribbon filter and a foreign one, which are read-only.
     pub fn clear(&mut self) {
         match self {
-            Filter::Bloom(filter) => filter.clear(),
-            Filter::Counting(filter) => filter.clear(),
-            Filter::Scalable(filter) => filter.clear(),
-            Filter::Cuckoo(filter) => filter.clear(),
-            Filter::Ribbon(_) | Filter::Foreign(_) => {}
+            AnyFilter::Bloom(filter) => filter.clear(),
+            AnyFilter::Counting(filter) => filter.clear(),
+            AnyFilter::Scalable(filter) => filter.clear(),
+            AnyFilter::Cuckoo(filter) => filter.clear(),
+            AnyFilter::Ribbon(_) | AnyFilter::Foreign(_) => {}
         }
     }
 
@@ -253,33 +269,33 @@ impl Filter {
     /// filter a key counts as often as it was added.
     pub fn count(&self) -> Option<u64> {
         match self {
-            Filter::Bloom(_) => None,
-            Filter::Counting(_) | Filter::Foreign(_) => None,
-            Filter::Scalable(filter) => Some(filter.count()),
-            Filter::Cuckoo(filter) => Some(filter.count()),
-            Filter::Ribbon(filter) => Some(filter.count().into()),
+            AnyFilter::Bloom(_) => None,
+            AnyFilter::Counting(_) | AnyFilter::Foreign(_) => None,
+            AnyFilter::Scalable(filter) => Some(filter.count()),
+            AnyFilter::Cuckoo(filter) => Some(filter.count()),
+            AnyFilter::Ribbon(filter) => Some(filter.count().into()),
         }
     }
 
-    /// [`Filter::count`], or else about how many different keys the filter holds; infinite when it is too full to
+    /// [`AnyFilter::count`], or else about how many different keys the filter holds; infinite when it is too full to
     /// tell.
     pub fn estimated_count(&self) -> f64 {
         match self {
-            Filter::Bloom(filter) => filter.estimated_count(),
-            Filter::Counting(filter) => filter.estimated_count(),
-            Filter::Foreign(filter) => filter.estimated_count(),
-            Filter::Scalable(filter) => filter.count() as f64,
-            Filter::Cuckoo(filter) => filter.count() as f64,
-            Filter::Ribbon(filter) => filter.count().into(),
+            AnyFilter::Bloom(filter) => filter.estimated_count(),
+            AnyFilter::Counting(filter) => filter.estimated_count(),
+            AnyFilter::Foreign(filter) => filter.estimated_count(),
+            AnyFilter::Scalable(filter) => filter.count() as f64,
+            AnyFilter::Cuckoo(filter) => filter.count() as f64,
+            AnyFilter::Ribbon(filter) => filter.count().into(),
         }
     }
 }
 
 macro_rules! from {
     ($($kind:ident($filter:ident)),*) => {$(
-        impl From<$filter> for Filter {
+        impl From<$filter> for AnyFilter {
             fn from(filter: $filter) -> Self {
-                Filter::$kind(filter)
+                AnyFilter::$kind(filter)
             }
         }
     )*};

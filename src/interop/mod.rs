@@ -6,16 +6,16 @@
 //!
 //! ```
 //! use bloom_wasm::interop::{self, Format, Options};
-//! use bloom_wasm::{Blob, Error};
+//! use bloom_wasm::{Filter, Error};
 //!
 //! // What Go's `filter.WriteTo` wrote: 64 bits and one hash, nothing added.
 //! let bytes = [64_u64, 1, 64, 0].map(u64::to_be_bytes).concat();
 //! let filter = interop::read(Format::GoBloom, &Options::default(), &bytes)?;
 //! assert!(!filter.has(b"key"));
-//! let blob = Blob::from(filter).encode()?;
+//! let blob = Filter::from(filter).encode()?;
 //!
-//! let blob = Blob::decode(blob)?;
-//! assert_eq!(interop::export(blob.filter().base(), Format::GoBloom)?, bytes);
+//! let blob = Filter::decode(blob)?;
+//! assert_eq!(interop::export(blob.stack().base(), Format::GoBloom)?, bytes);
 //! # Ok::<(), Error>(())
 //! ```
 
@@ -50,7 +50,7 @@ use self::formats::{Row, row};
 use self::found::READ_ONLY;
 use crate::error::{Error, Result};
 use crate::fields::{Cursor, Fields};
-use crate::filters::{Filter, ForeignFilter};
+use crate::filters::{AnyFilter, ForeignFilter};
 
 /// Reads what other software wrote. A missing option has the format's default.
 ///
@@ -86,9 +86,9 @@ pub fn write(filter: &ForeignFilter) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// [`Error::Incompatible`] unless the filter is of this format; and those of [`write`](fn@write).
-pub fn export(filter: &Filter, to: Format) -> Result<Vec<u8>> {
+pub fn export(filter: &AnyFilter, to: Format) -> Result<Vec<u8>> {
     match filter {
-        Filter::Foreign(filter) if filter.format() == to => write(filter),
+        AnyFilter::Foreign(filter) if filter.format() == to => write(filter),
         _ => Err(Error::Incompatible),
     }
 }

@@ -58,6 +58,19 @@ impl Rules {
         if line.len() > MAX_LINE { take(Err(Skip::TooLong)) } else { self.read(platform, line, take) }
     }
 
+    /// The one key in a line.
+    ///
+    /// # Errors
+    /// [`Error::InvalidKey`] if it gives none or several, and [`Error::TooLarge`] without the memory.
+    pub fn only_key(&self, platform: &impl Platform, line: &[u8]) -> Result<Vec<u8>> {
+        let mut key = None;
+        self.read(platform, line, &mut |input| match key.replace(copied(input.map_err(no_key)?.own())?) {
+            None => Ok(()),
+            Some(_) => Err(Error::InvalidKey { reason: "this gives several keys, not one" }),
+        })?;
+        key.ok_or(NO_KEY)
+    }
+
     /// Hands each key in a line to `take`, or the reason why there is none. For a comment in a list of URLs, `take`
     /// isn't called. The line has no line end.
     ///
@@ -102,6 +115,14 @@ impl Rules {
             }
         }
     }
+}
+
+/// The error for a blank line, or a comment.
+pub(crate) const NO_KEY: Error = Error::InvalidKey { reason: "this gives no key" };
+
+/// The error for a line that gives no key where one is needed.
+pub(crate) fn no_key(skip: Skip) -> Error {
+    Error::InvalidKey { reason: skip.words() }
 }
 
 /// A key that is both a member and allowed.

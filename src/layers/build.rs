@@ -7,7 +7,7 @@ use super::tagged::{Tagged, Wanted};
 use super::tags::{BASE_SALT, Names, Tagging};
 use crate::digests::{distinct, select, sort, strangers};
 use crate::error::{Error, Result};
-use crate::filters::{Filter, RibbonFilter, require_fpr};
+use crate::filters::{AnyFilter, RibbonFilter, require_fpr};
 use crate::hash::Hashing;
 use crate::kind::{Kind, KindOptions};
 use crate::params::require_rate;
@@ -57,7 +57,7 @@ impl Stack {
     /// and an include, for keys of different slots.
     ///
     /// # Errors
-    /// Those of [`Filter::from_digests`] and [`Stack::update`].
+    /// Those of [`AnyFilter::from_digests`] and [`Stack::update`].
     pub fn build(
         options: KindOptions,
         members: &mut Vec<u64>,
@@ -68,7 +68,7 @@ impl Stack {
         let hashing = hashing.into();
         let make = |members: &mut Vec<u64>| match options.kind {
             Kind::Ribbon if hashing.is_slotted() => Self::of_slots(members, fpr, hashing, None),
-            _ => Stack::new(Filter::from_digests(options, members, fpr, hashing)?),
+            _ => Stack::new(AnyFilter::from_digests(options, members, fpr, hashing)?),
         };
         let Some(allowed) = allowed else { return make(members) };
         sort(members)?;
@@ -96,7 +96,7 @@ impl Stack {
     }
 
     /// As [`Stack::build_tagged`], for a shard. The names are in the manifest, not in its blob:
-    /// [`Blob::decode_shard`](crate::Blob::decode_shard) reads it.
+    /// [`Filter::decode_shard`](crate::Filter::decode_shard) reads it.
     ///
     /// # Errors
     /// Those of [`Stack::build`].

@@ -12,6 +12,21 @@
 //! A filter may have *tags*, which say which lists each member is on. The base and each include have tags of their own,
 //! and the one that answers for a key says which tags it has.
 //!
+//! ```
+//! use bloom_wasm::layers::{Stack, Update};
+//! use bloom_wasm::{Filter, RibbonFilter, hash::digest};
+//!
+//! let [old, gone, new, good] =
+//!     [&b"old.example"[..], b"gone.example", b"new.example", b"good.example"].map(|key| digest(0, key));
+//! let mut stack = Stack::from(RibbonFilter::from_digests(&mut vec![old, gone], 0.01, 0)?);
+//! // All current members must be known; each of them stays "maybe present".
+//! stack.update(Update { live: &[old, new], removed: &[gone], allowed: &[good], fpr: 0.001 })?;
+//! assert!(stack.has(b"old.example") && stack.has(b"new.example"));
+//! assert!(!stack.has(b"good.example")); // gone.example is "maybe present" with a chance of 1 in 1,000
+//! let blob = Filter::from(stack).encode()?; // it holds the layers, too
+//! # Ok::<(), bloom_wasm::Error>(())
+//! ```
+//!
 //! `level` is one ribbon filter of a layer, `tags` says which tags a key has, `layer` is one layer, and `stack` queries
 //! a base and its layers. `tagged` makes codes of tags, and `build` builds stacks.
 
@@ -20,16 +35,12 @@ mod layer;
 mod level;
 mod stack;
 mod tagged;
-mod tags;
+pub(crate) mod tags;
 
 pub use build::{TaggedUpdate, Update};
 pub use layer::{Layer, LayerKind};
 pub(crate) use level::level_fpr;
 pub use stack::Stack;
-#[doc(hidden)]
-pub use stack::has_number;
 pub use tagged::Tagged;
-#[doc(hidden)]
-pub use tags::require_tag_name;
 pub(crate) use tags::{BASE_SALT, CODE_FPR, Dictionary, Names, RULE, Tagging};
 pub use tags::{MAX_TAGS, Tags};

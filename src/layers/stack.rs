@@ -6,7 +6,7 @@ use super::layer::{Layer, LayerKind};
 use super::tags::{Names, RULE, Tagging, Tags};
 use crate::batch::{BATCH, Batch};
 use crate::error::{Error, Result};
-use crate::filters::{Filter, RibbonFilter};
+use crate::filters::{AnyFilter, RibbonFilter};
 use crate::hash::Hashing;
 use crate::slots::{self, SLOTS, Slots};
 use crate::vectors::{append, copied, push, shared};
@@ -16,8 +16,7 @@ pub(super) const MAX: usize = 255;
 pub(super) const TOO_MANY: &str = "a filter has at most 255 layers; build a new base";
 
 /// Whether a number is among those of [`Stack::tag_numbers`].
-#[doc(hidden)]
-pub fn has_number(numbers: &[u64; 4], number: usize) -> bool {
+fn has_number(numbers: &[u64; 4], number: usize) -> bool {
     numbers.get(number / 64).is_some_and(|bits| bits >> (number % 64) & 1 == 1)
 }
 
@@ -31,7 +30,8 @@ fn add_numbers(numbers: &mut [u64; 4], more: &[u8]) {
 ///
 /// ```
 /// use bloom_wasm::hash::digest;
-/// use bloom_wasm::{BloomFilter, Error, Stack, Update};
+/// use bloom_wasm::layers::{Stack, Update};
+/// use bloom_wasm::{BloomFilter, Error};
 ///
 /// let mut base = BloomFilter::with_capacity(2, 0.01, 0)?;
 /// base.add(b"old.example");
@@ -46,7 +46,7 @@ fn add_numbers(numbers: &mut [u64; 4], more: &[u8]) {
 /// A clone shares the bytes of the base and of the layers, until one of the two changes its base.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stack {
-    pub(super) base: Arc<Filter>,
+    pub(super) base: Arc<AnyFilter>,
     pub(super) layers: Vec<Arc<Layer>>,
     /// The number of live members, if the base doesn't know it; always present if there are layers.
     pub(super) count: Option<u32>,
@@ -54,7 +54,7 @@ pub struct Stack {
     pub(super) tagging: Option<Tagging>,
 }
 
-impl<F: Into<Filter>> From<F> for Stack {
+impl<F: Into<AnyFilter>> From<F> for Stack {
     fn from(base: F) -> Self {
         Stack { base: Arc::new(base.into()), layers: Vec::new(), count: None, tagging: None }
     }
@@ -62,13 +62,13 @@ impl<F: Into<Filter>> From<F> for Stack {
 
 impl Stack {
     /// A filter without layers. Unlike `from`, it fails without the memory for it.
-    pub(crate) fn new(base: impl Into<Filter>) -> Result<Self> {
+    pub(crate) fn new(base: impl Into<AnyFilter>) -> Result<Self> {
         Self::from_parts(base.into(), Vec::new(), None)
     }
 
     /// A stack of stored parts, the oldest layer first. `count` is the number of live members, which must be given with
     /// layers.
-    pub(crate) fn from_parts(base: Filter, layers: Vec<Arc<Layer>>, count: Option<u32>) -> Result<Self> {
+    pub(crate) fn from_parts(base: AnyFilter, layers: Vec<Arc<Layer>>, count: Option<u32>) -> Result<Self> {
         debug_assert!(layers.is_empty() || count.is_some(), "layers without a number of members");
         Ok(Stack { base: shared(base)?, count, layers, tagging: None })
     }
@@ -153,13 +153,13 @@ impl Stack {
     /// Fails over a foreign filter, which knows no digests.
     pub(super) fn require_digests(&self) -> Result<()> {
         match *self.base {
-            Filter::Foreign(_) => Err(Error::WrongKind { kind: self.base.name() }),
+            AnyFilter::Foreign(_) => Err(Error::WrongKind { kind: self.base.name() }),
             _ => Ok(()),
         }
     }
 
     /// The filter under all layers.
-    pub fn base(&self) -> &Filter {
+    pub fn base(&self) -> &AnyFilter {
         &self.base
     }
 
@@ -167,7 +167,7 @@ impl Stack {
     ///
     /// # Errors
     /// [`Error::Layered`] if there are layers, or if there was an update that needed none.
-    pub fn base_alone(&self) -> Result<&Filter> {
+    pub fn base_alone(&self) -> Result<&AnyFilter> {
         if self.count.is_none() { Ok(&self.base) } else { Err(Error::Layered) }
     }
 
@@ -176,7 +176,7 @@ impl Stack {
     /// # Errors
     /// As [`Stack::base_alone`]: layers were built for the base as it is. For a base that is shared,
     /// [`Error::TooLarge`] without the memory, and [`Error::WrongKind`] if its kind is read-only.
-    pub fn base_mut(&mut self) -> Result<&mut Filter> {
+    pub fn base_mut(&mut self) -> Result<&mut AnyFilter> {
         self.base_alone()?;
         if Arc::get_mut(&mut self.base).is_none() {
             self.base = shared(self.base.try_clone()?)?;
@@ -195,7 +195,7 @@ impl Stack {
     }
 
     /// The base, to give it its bytes, while nobody shares it.
-    pub(crate) fn unshared_base(&mut self) -> &mut Filter {
+    pub(crate) fn unshared_base(&mut self) -> &mut AnyFilter {
         Arc::get_mut(&mut self.base).expect("not shared yet")
     }
 
@@ -281,20 +281,20 @@ impl Stack {
     pub fn tags_of_all(&self, digests: impl IntoIterator<Item = u64>) -> Result<Vec<&str>> {
         let numbers = self.tag_numbers(digests)?;
         let mut names = Vec::new();
-        for (number, name) in self.tag_names().enumerate() {
-            if has_number(&numbers, number) {
-                push(&mut names, name)?;
-            }
-        }
+        self.names_of(&numbers).try_for_each(|name| push(&mut names, name))?;
         Ok(names)
+    }
+
+    /// The names of the tags with these numbers.
+    pub(crate) fn names_of(&self, numbers: &[u64; 4]) -> impl Iterator<Item = &str> {
+        self.tag_names().enumerate().filter(|(number, _)| has_number(numbers, *number)).map(|(_, name)| name)
     }
 
     /// The numbers of the tags that any of these keys has, a bit each.
     ///
     /// # Errors
     /// [`Error::WrongKind`] for a filter without tags.
-    #[doc(hidden)]
-    pub fn tag_numbers(&self, digests: impl IntoIterator<Item = u64>) -> Result<[u64; 4]> {
+    fn tag_numbers(&self, digests: impl IntoIterator<Item = u64>) -> Result<[u64; 4]> {
         self.require_tagged()?;
         let mut numbers = [0; 4];
         for (_, tags, set) in digests.into_iter().filter_map(|digest| self.set_of(digest)) {
@@ -307,7 +307,7 @@ impl Stack {
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] if there is no such set.
-    #[cfg_attr(not(all(feature = "npm", target_arch = "wasm32")), allow(dead_code))]
+    #[allow(dead_code)] // only src/wasm/ needs it
     pub(crate) fn add_tag_numbers(&self, numbers: &mut [u64; 4], part: usize, set: usize) -> Result<()> {
         let tags = match part.checked_sub(1) {
             None => self.base_tags(),
@@ -323,7 +323,7 @@ impl Stack {
     pub(crate) fn require_tagged(&self) -> Result<()> {
         let kind = match &*self.base {
             _ if self.is_tagged() => return Ok(()),
-            Filter::Ribbon(_) => "ribbon without tags",
+            AnyFilter::Ribbon(_) => "ribbon without tags",
             base => base.name(),
         };
         Err(Error::WrongKind { kind })
@@ -377,7 +377,7 @@ impl Stack {
     /// The slots of the keys that can be present; all slots, unless digests have slots.
     pub fn slots(&self) -> Slots {
         let base = match &*self.base {
-            Filter::Ribbon(ribbon) => ribbon.slots(),
+            AnyFilter::Ribbon(ribbon) => ribbon.slots(),
             _ => return Slots::ANY,
         };
         let includes = self.layers.iter().filter(|layer| layer.kind() == LayerKind::Include);
@@ -390,9 +390,9 @@ impl Stack {
     #[inline]
     pub fn has_in(&self, slot: u32, key: &[u8]) -> bool {
         match &*self.base {
-            Filter::Foreign(filter) => filter.has(key),
+            AnyFilter::Foreign(filter) => filter.has(key),
             // Like the last arm, with fewer steps: nearly all lists of URLs are ribbon filters.
-            Filter::Ribbon(filter) => {
+            AnyFilter::Ribbon(filter) => {
                 let digest = filter.hashing().digest_in(key, slot);
                 self.through_layers(digest, filter.has_digest(digest))
             }
@@ -420,7 +420,7 @@ impl Stack {
     /// [`Error::TooLarge`] without the memory for the answers.
     ///
     /// ```
-    /// # use bloom_wasm::{BloomFilter, Stack};
+    /// # use bloom_wasm::{BloomFilter, layers::Stack};
     /// let mut seen = BloomFilter::with_capacity(1_000, 0.001, 0)?;
     /// seen.add(b"first");
     /// let seen = Stack::from(seen);
@@ -452,7 +452,7 @@ impl Stack {
         mut keys: impl Iterator<Item = Option<K>>,
         answers: &mut Vec<u8>,
     ) -> Result<()> {
-        if let Filter::Foreign(filter) = &*self.base {
+        if let AnyFilter::Foreign(filter) = &*self.base {
             // It hashes keys its own way.
             return keys
                 .try_for_each(|key| push(answers, key.is_some_and(|key| filter.has(key.as_ref())).into()));
@@ -498,7 +498,7 @@ impl Stack {
     /// The rate of keys that are looked up only in parts whose slots pass the test.
     fn rate(&self, asks: impl Fn(Slots) -> bool) -> f64 {
         let base = match &*self.base {
-            Filter::Ribbon(ribbon) if !asks(ribbon.slots()) => 0.0,
+            AnyFilter::Ribbon(ribbon) if !asks(ribbon.slots()) => 0.0,
             base => base.estimated_fpr(),
         };
         self.layers.iter().filter(|layer| asks(layer.slots())).fold(base, |below, layer| {
@@ -531,17 +531,17 @@ impl Stack {
     /// The include that holds the second group of a list of URLs that was built in two groups; or that of an update, if
     /// it has no slot in common with the base. Such a filter is described as one.
     pub(crate) fn second_group(&self) -> Option<&Layer> {
-        let Filter::Ribbon(base) = &*self.base else { return None };
+        let AnyFilter::Ribbon(base) = &*self.base else { return None };
         let first = self.layers.first().filter(|layer| layer.kind() == LayerKind::Include)?;
         first.slots().is_disjoint(base.slots()).then_some(first)
     }
 
-    /// The number of live members, if it is known: always after an update, otherwise like [`Filter::count`].
+    /// The number of live members, if it is known: always after an update, otherwise like [`AnyFilter::count`].
     pub fn count(&self) -> Option<u64> {
         self.count.map(u64::from).or_else(|| self.base.count())
     }
 
-    /// [`Stack::count`], or the estimate of [`Filter::estimated_count`] if that is unknown.
+    /// [`Stack::count`], or the estimate of [`AnyFilter::estimated_count`] if that is unknown.
     pub fn estimated_count(&self) -> f64 {
         self.count.map_or_else(|| self.base.estimated_count(), f64::from)
     }

@@ -21,7 +21,8 @@ const TOO_MANY_SETS: Error = Error::rule(
 ///
 /// ```
 /// use bloom_wasm::hash::digest;
-/// use bloom_wasm::{Error, Stack, Tagged};
+/// use bloom_wasm::Error;
+/// use bloom_wasm::layers::{Stack, Tagged};
 ///
 /// let [a, b] = [&b"a.example"[..], b"b.example"].map(|key| digest(0, key));
 /// let lists = vec![("phishing".to_owned(), vec![a, b]), ("malware".to_owned(), vec![b])];

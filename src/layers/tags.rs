@@ -247,7 +247,6 @@ impl Tags {
 const NAMES: &str = "a filter has at most 255 tags, with different names";
 
 /// Fails unless a tag can have this name. FORMAT.md section 13: names are printed in one line, with commas between them.
-#[doc(hidden)]
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 pub fn require_tag_name(name: &str) -> Result<()> {
     let is_shown = |c: char| {

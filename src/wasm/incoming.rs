@@ -6,7 +6,7 @@ use wasm_bindgen::prelude::*;
 use super::filter::Filter;
 use super::{extend, headroom, pieces, secret, to_js};
 use crate::error::{Error, Result};
-use crate::format::Blob;
+use crate::filter;
 use crate::hash::{Checksum, Secret};
 use crate::vectors::reserve;
 
@@ -44,7 +44,7 @@ impl Incoming {
     /// The length of the whole blob according to its header; 0 until enough of the header has arrived.
     #[wasm_bindgen(js_name = expectedLength)]
     pub fn expected_length(&self) -> Result<usize> {
-        let bytes = Blob::expected(&self.bytes, self.secret.as_ref())?.unwrap_or_default();
+        let bytes = filter::Filter::expected(&self.bytes, self.secret.as_ref())?.unwrap_or(0);
         usize::try_from(bytes).map_err(|_| Error::TooLarge { bytes })
     }
 
@@ -57,14 +57,18 @@ impl Incoming {
     /// The filter, if the whole blob has arrived. Afterwards this is empty, even after a failure.
     pub fn decode(&mut self) -> Result<Filter> {
         let Incoming { bytes, checksum, secret } = std::mem::take(self);
-        Filter::new(Blob::decode_hashed(bytes, checksum, secret.as_ref())?)
+        Filter::new(filter::Filter::decode_hashed(bytes, checksum, secret.as_ref())?)
     }
 }
 
 #[wasm_bindgen]
 impl Filter {
     /// Reads a blob, with the secret if the filter is keyed.
-    pub fn decode(bytes: &Uint8Array, secret: Option<Uint8Array>) -> Result<Filter> {
+    pub fn decode(
+        #[wasm_bindgen(unchecked_param_type = "Uint8Array")] bytes: &JsValue,
+        secret: Option<Uint8Array>,
+    ) -> Result<Filter> {
+        let bytes = bytes.dyn_ref::<Uint8Array>().ok_or(Error::rule("a blob must be a Uint8Array"))?;
         let mut incoming = Incoming::new(bytes.length() as usize, secret)?;
         incoming.push(bytes, 0)?;
         incoming.decode()

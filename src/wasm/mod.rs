@@ -1,37 +1,34 @@
-//! The WebAssembly boundary. Only this folder mentions wasm_bindgen. It has classes over the core, and no logic. What
-//! wasm-pack makes from them works by itself, and `js/` composes it into the npm package.
+//! The WebAssembly boundary. Only this folder mentions wasm_bindgen. It has classes over the core, and no logic.
 //!
-//! [`Filter`](filter::Filter) can be queried and changed, [`Incoming`](incoming::Incoming) is a blob that is still
-//! arriving, [`DigestList`](builder::DigestList) makes filters, and [`Foreign`](foreign::Foreign) reads and makes those
-//! of other software.
+//! [`Filter`](filter::Filter) can be asked and changed, and [`Incoming`](incoming::Incoming) is a blob that is still
+//! arriving. With the feature `wasm`, the default, wasm-pack makes a package of them that works by itself: [`classes`]
+//! takes strings, arrays and options. With the feature `npm` instead, [`npm`] has what `js/` composes into the npm
+//! package.
 //!
 //! A method that can fail returns a `Result`, and the glue throws the error as a `FilterError`, the real one from
 //! `js/error.js`. That takes 20 ns per call, so methods that can't fail return plain values. serde-wasm-bindgen makes
-//! `info()` from the same `FilterInfo` that the tool prints as JSON. Everything else except keys crosses through
-//! js-sys.
+//! `info()` from the same `FilterInfo` that the tool prints as JSON, and reads options. Everything else except keys
+//! crosses through js-sys.
 //!
-//! Keys cross by hand, through the [`scratch`]: JavaScript writes them into a buffer in WebAssembly's memory
-//! (`js/wasm/scratch.ts`), so `has` allocates nothing. A string of 60 characters takes 45 ns that way, hashing
-//! included, and 130 ns as wasm-bindgen's `&str`. A loop copies short strings, because `encodeInto` takes at least 40 ns
-//! in Node and 200 ns in Chrome. Many strings cross together in one `encodeInto`. UTF-8 lines and blobs cross in pieces
-//! of 64 KiB, and each piece is used while it is in the processor's cache. A blob is hashed piece by piece as it arrives,
-//! and meanwhile V8 optimises the hash. The blob's bytes then stay where they are, and the filter knows where its own
-//! part begins.
+//! UTF-8 lines and blobs cross in pieces of 64 KiB, and each piece is used while it is in the processor's cache. A blob is
+//! hashed piece by piece as it arrives, and meanwhile V8 optimises the hash. The blob's bytes then stay where they are,
+//! and the filter knows where its own part begins.
 //!
-//! The allocator is talc, which is 2.5 kB smaller than std's. V8 collects all garbage whenever memory grows, and talc
-//! would grow it by exactly what is asked for, so `headroom` grows it by at least a sixteenth. The standard library
-//! aborts when there is no memory, so vectors whose length a blob or a caller chooses grow through
-//! [`vectors`](crate::vectors), which fails with `too_large`. An abort, a panic or a stack overflow would leave a call
-//! half done: `js/wasm/call.ts` treats everything thrown that isn't a `FilterError` as one of these, and refuses all
-//! later calls. `simd128` is off: hashing can't use it, and what the compiler makes of a ribbon filter's sums is slower
-//! with it.
+//! V8 collects all garbage whenever memory grows, and an allocator would grow it by exactly what is asked for, so
+//! `headroom` grows it by at least a sixteenth. The standard library aborts when there is no memory, so vectors whose
+//! length a blob or a caller chooses grow through `vectors`, which fails with `too_large`. An abort, a panic or a stack
+//! overflow would leave a call half done: `js/wasm/call.ts` treats everything thrown that isn't a `FilterError` as one of
+//! these, and refuses all later calls. `simd128` is off: hashing can't use it, and what the compiler makes of a ribbon
+//! filter's sums is slower with it.
 
-mod builder;
+#[cfg(feature = "wasm")]
+mod classes;
 mod filter;
-mod foreign;
 mod incoming;
+#[cfg(feature = "npm")]
+mod npm;
+mod params;
 mod runtime;
-mod scratch;
 
 use std::arch::wasm32::memory_size;
 use std::cell::Cell;
@@ -42,12 +39,16 @@ use wasm_bindgen::prelude::*;
 use self::runtime::Runtime;
 use crate::error::{Error, Result};
 use crate::hash::Secret;
-use crate::keys::is_key;
 use crate::profile::Profile;
 use crate::vectors::{lengthen, reserve};
 
-#[global_allocator]
-static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
+/// What `info()` returns.
+#[wasm_bindgen(typescript_custom_section)]
+const INFO: &str = include_str!("../../js/boundary/info.ts");
+
+/// The other types that wasm-bindgen can't know.
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = include_str!("types.d.ts");
 
 /// How many bytes of a long text or blob cross at once.
 const PIECE: usize = 1 << 16;
@@ -86,7 +87,8 @@ thread_local! {
 /// whenever memory grows. If it grew page by page, making many small filters would get slower and slower. Memory that
 /// isn't used stays untouched.
 fn headroom() -> Result<()> {
-    scratch::give_back();
+    #[cfg(feature = "npm")]
+    npm::scratch::give_back();
     let pages = memory_size::<0>();
     let grown = pages - PAGES.get();
     let mut room = Vec::<u8>::new();
@@ -98,10 +100,10 @@ fn headroom() -> Result<()> {
     Ok(())
 }
 
-/// Whether a filter of this profile can hold a key. A text isn't a hash, even if it has the length of one.
-fn holds(profile: Profile, key: &[u8], is_text: bool) -> bool {
-    let is_hash = matches!(profile, Profile::Password { sha1: true, .. });
-    !(is_hash && is_text) && is_key(&Runtime, profile, key)
+/// Whether a filter can hold a key. A text isn't a hash, even if it has the length of one.
+fn holds(filter: &crate::Filter, key: &[u8], is_text: bool) -> bool {
+    let is_hash = matches!(filter.profile(), Profile::Password { sha1: true, .. });
+    !(is_hash && is_text) && filter.holds(&Runtime, key)
 }
 
 /// Appends JavaScript's bytes to others.
@@ -119,20 +121,6 @@ fn secret(bytes: Option<Uint8Array>) -> Result<Option<Secret>> {
     Error::unless(bytes.length() == 16, Secret::RULE)?;
     bytes.copy_to(&mut secret);
     Ok(Some(secret.into()))
-}
-
-/// Hands a text to `run`, in chunks of whole lines.
-fn each_chunk(text: &Uint8Array, mut run: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let mut chunk = Vec::new();
-    for (start, end) in pieces(text.length()) {
-        let rest = chunk.len();
-        extend(&mut chunk, &text.subarray(start, end))?;
-        let line_end = chunk[rest..].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| rest + at + 1);
-        let whole = if end == text.length() { chunk.len() } else { line_end };
-        run(&chunk[..whole])?;
-        chunk.drain(..whole);
-    }
-    Ok(())
 }
 
 /// The start and the end of each piece. A piece is copied, and used while it is in the processor's cache.

@@ -1,9 +1,8 @@
 //! Many keys looked up at once, compared with one by one: at every length around the size of a batch, for every kind.
 
 use bloom_wasm::hash::digest;
-use bloom_wasm::{
-    BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter, Stack, Update,
-};
+use bloom_wasm::layers::{Stack, Update};
+use bloom_wasm::{BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter};
 
 const MEMBERS: u64 = 1_000;
 

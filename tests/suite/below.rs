@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use bloom_wasm::hash::Hashing;
 use bloom_wasm::keys::native::Native;
 use bloom_wasm::keys::url::{self, Readings};
+use bloom_wasm::layers::Stack;
 use bloom_wasm::slots::Slots;
-use bloom_wasm::{Blob, Kind, Profile, Stack};
+use bloom_wasm::{Filter, Kind, Profile};
 
 /// Calls `ask` for each blob in the folders. Returns how many there are.
 fn each(mut ask: impl FnMut(&str, &Stack, &dyn Fn(&str) -> Option<String>)) -> usize {
@@ -20,11 +21,11 @@ fn each(mut ask: impl FnMut(&str, &Stack, &dyn Fn(&str) -> Option<String>)) -> u
         if path.extension().is_none_or(|extension| extension != "bloom") {
             continue;
         }
-        let blob = Blob::decode(std::fs::read(&path).unwrap()).unwrap();
+        let blob = Filter::decode(std::fs::read(&path).unwrap()).unwrap();
         assert_eq!(blob.profile(), Profile::Url);
         let beside =
             |extension: &str| std::fs::read_to_string(Path::new(&path.with_extension(extension))).ok();
-        ask(&path.display().to_string(), blob.filter(), &beside);
+        ask(&path.display().to_string(), blob.stack(), &beside);
         blobs += 1;
     }
     blobs
@@ -99,9 +100,9 @@ fn keys_without_a_slash_are_found() {
         let hashing = Hashing::from(5).with_slots();
         let mut digests: Vec<u64> = keys.iter().map(|key| hashing.digest(key.as_bytes())).collect();
         let stack = Stack::build(Kind::Ribbon.into(), &mut digests, None, 1e-6, hashing).unwrap();
-        let read = Blob::decode(Blob::new(Profile::Url, stack).encode().unwrap()).unwrap();
-        assert!(keys.iter().all(|key| read.filter().has(key.as_bytes())), "{name}");
-        assert!(read.filter().has_many(&keys).unwrap().iter().all(|&found| found), "{name}");
-        assert!(!read.filter().has(b"stranger"));
+        let read = Filter::decode(Filter::new(Profile::Url, stack).encode().unwrap()).unwrap();
+        assert!(keys.iter().all(|key| read.stack().has(key.as_bytes())), "{name}");
+        assert!(read.stack().has_many(&keys).unwrap().iter().all(|&found| found), "{name}");
+        assert!(!read.stack().has(b"stranger"));
     });
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use bloom_wasm::filters::CuckooFilter;
 use bloom_wasm::hash::digest;
-use bloom_wasm::{Blob, Error, FilterInfo};
+use bloom_wasm::{Error, Filter, FilterInfo};
 use proptest::prelude::*;
 
 use crate::naive;
@@ -275,9 +275,9 @@ proptest! {
 #[test]
 fn the_rate_at_capacity_is_met() {
     for bits in [1, 2, 3, 5, 8, 12] {
-        let mut blob = Blob::from(CuckooFilter::new(2_000, bits, 5).unwrap());
-        let FilterInfo { fpr, capacity, .. } = FilterInfo::of(&blob).unwrap();
-        let filter = blob.filter_mut().base_mut().unwrap();
+        let mut blob = Filter::from(CuckooFilter::new(2_000, bits, 5).unwrap());
+        let FilterInfo { fpr, capacity, .. } = blob.info().unwrap();
+        let filter = blob.stack_mut().base_mut().unwrap();
         let (mut list, mut added) = (0, 0);
         // With short fingerprints some keys have no room before the others have filled the slots.
         while added < capacity.unwrap() && list < 30_000 {

@@ -1,11 +1,11 @@
 //! Deltas: the child that they make is the blob that was published, to the byte; damaged, foreign and misplaced ones are
 //! refused and change nothing.
 
+use bloom_wasm::filters::AnyFilter;
 use bloom_wasm::hash::digest;
 use bloom_wasm::interop::{Builder, Format, Options};
-use bloom_wasm::{
-    Blob, BloomFilter, CuckooFilter, Delta, Filter, Profile, RibbonFilter, ScalableBloomFilter, Stack, Update,
-};
+use bloom_wasm::layers::{Stack, Update};
+use bloom_wasm::{BloomFilter, CuckooFilter, Delta, Filter, Profile, RibbonFilter, ScalableBloomFilter};
 
 use crate::naive;
 
@@ -13,21 +13,21 @@ fn keys(range: std::ops::Range<u64>) -> Vec<u64> {
     range.map(|i| digest(3, &i.to_le_bytes())).collect()
 }
 
-fn described(filter: impl Into<Stack>, name: &str) -> Blob {
-    let mut blob = Blob::new(Profile::Url, filter);
+fn described(filter: impl Into<Stack>, name: &str) -> Filter {
+    let mut blob = Filter::new(Profile::Url, filter);
     blob.describe(Some(name.to_owned()), Some(1_700_000_000_000)).unwrap();
     blob
 }
 
 /// The parent, updated.
-fn child(parent: &Blob, live: std::ops::Range<u64>, removed: std::ops::Range<u64>, name: &str) -> Blob {
-    let mut stack = parent.filter().clone();
+fn child(parent: &Filter, live: std::ops::Range<u64>, removed: std::ops::Range<u64>, name: &str) -> Filter {
+    let mut stack = parent.stack().clone();
     let (live, removed) = (keys(live), keys(removed));
     stack.update(Update { live: &live, removed: &removed, allowed: &[], fpr: 1e-3 }).unwrap();
     described(stack, name)
 }
 
-fn bases() -> Vec<Filter> {
+fn bases() -> Vec<AnyFilter> {
     let members = keys(0..1000);
     let mut scalable = ScalableBloomFilter::new(100, 0.02, 2, 0.5, 3).unwrap();
     members.iter().for_each(|&digest| assert!(scalable.add_digest(digest).is_ok()));
@@ -43,7 +43,7 @@ fn bases() -> Vec<Filter> {
 fn one_after_another_they_make_what_was_published() {
     for base in bases() {
         let mut published = described(base, "day 0");
-        let mut followed = Blob::decode(published.encode().unwrap()).unwrap();
+        let mut followed = Filter::decode(published.encode().unwrap()).unwrap();
         for day in 1..6 {
             let next = child(
                 &published,
@@ -59,7 +59,7 @@ fn one_after_another_they_make_what_was_published() {
             followed = followed.apply(delta.clone()).unwrap();
             assert_eq!(followed.encode().unwrap(), next.encode().unwrap());
             let live = keys(100 * day..1000 + 100 * day);
-            assert!(live.iter().all(|&digest| followed.filter().has_digest(digest)));
+            assert!(live.iter().all(|&digest| followed.stack().has_digest(digest)));
             published = next;
         }
     }
@@ -85,7 +85,7 @@ fn nothing_new_is_a_delta_too() {
 #[test]
 fn the_count_is_right_after_every_delta() {
     let (mut by_chance, mut empty) = (0, 0);
-    let bases: Vec<Filter> = (0..40)
+    let bases: Vec<AnyFilter> = (0..40)
         .flat_map(|seed| {
             let mut two = vec![digest(seed, b"a"), digest(seed, b"b")];
             let ribbon = RibbonFilter::from_digests(&mut two.clone(), 0.5, seed).unwrap();
@@ -94,24 +94,24 @@ fn the_count_is_right_after_every_delta() {
         .collect();
     for base in bases {
         let seed = base.seed();
-        let mut published = Blob::new(Profile::Raw, base);
-        let mut followed = Blob::decode(published.encode().unwrap()).unwrap();
+        let mut published = Filter::new(Profile::Raw, base);
+        let mut followed = Filter::decode(published.encode().unwrap()).unwrap();
         let mut old = vec![digest(seed, b"a"), digest(seed, b"b")];
         for keys in [&["a", "b", "c"][..], &[], &["d"], &["d", "e"], &["e"]] {
             let live: Vec<u64> = keys.iter().map(|key| digest(seed, key.as_bytes())).collect();
             let removed: Vec<u64> = old.iter().copied().filter(|digest| !live.contains(digest)).collect();
             let mut next = published.clone();
-            next.filter_mut()
+            next.stack_mut()
                 .update(Update { live: &live, removed: &removed, allowed: &[], fpr: 0.5 })
                 .unwrap();
             let delta = Delta::between(&published, &next).unwrap().encode().unwrap();
             let delta = Delta::decode(delta).unwrap();
             by_chance += usize::from(delta.layers().is_empty());
-            empty += usize::from(next.filter().layers().is_empty());
+            empty += usize::from(next.stack().layers().is_empty());
             followed = followed.apply(delta).unwrap();
-            let read = Blob::decode(followed.encode().unwrap()).unwrap();
+            let read = Filter::decode(followed.encode().unwrap()).unwrap();
             for blob in [&next, &followed, &read] {
-                assert_eq!(blob.filter().count(), Some(live.len() as u64), "{keys:?} under {seed}");
+                assert_eq!(blob.stack().count(), Some(live.len() as u64), "{keys:?} under {seed}");
                 assert_eq!(blob, &next);
             }
             (published, old) = (next, live);
@@ -135,7 +135,7 @@ fn another_parent_is_refused() {
     }
     // Only more layers over the same base make a delta.
     let unlike = described(RibbonFilter::from_digests(&mut keys(1..1000), 0.01, 3).unwrap(), "a");
-    let mut raw = Blob::new(Profile::Raw, next.filter().clone());
+    let mut raw = Filter::new(Profile::Raw, next.stack().clone());
     raw.describe(Some("b".to_owned()), None).unwrap();
     for (one, other) in [(&unlike, &next), (&next, &parent), (&parent, &raw)] {
         assert_eq!(Delta::between(one, other).unwrap_err().code(), "incompatible");
@@ -146,8 +146,8 @@ fn another_parent_is_refused() {
 fn a_delta_is_no_filter_and_a_filter_no_delta() {
     let parent = described(RibbonFilter::from_digests(&mut keys(0..1000), 0.01, 3).unwrap(), "a");
     let delta = Delta::between(&parent, &child(&parent, 10..1010, 0..10, "b")).unwrap().encode().unwrap();
-    assert_eq!(Blob::decode(delta.clone()).unwrap_err().code(), "wrong_kind");
-    assert_eq!(Blob::expected_length(&delta), Ok(Some(delta.len() as u64)));
+    assert_eq!(Filter::decode(delta.clone()).unwrap_err().code(), "wrong_kind");
+    assert_eq!(Filter::expected_length(&delta), Ok(Some(delta.len() as u64)));
     assert_eq!(Delta::decode(parent.encode().unwrap()).unwrap_err().code(), "wrong_kind");
 }
 
@@ -175,8 +175,8 @@ fn hostile_deltas() {
                 let Ok(delta) = Delta::decode(with(&good, length, byte)) else { continue };
                 let before = parent.clone();
                 if let Ok(applied) = parent.apply(delta.clone()) {
-                    keys(0..50).iter().for_each(|&digest| _ = applied.filter().has_digest(digest));
-                    Blob::decode(applied.encode().unwrap()).unwrap();
+                    keys(0..50).iter().for_each(|&digest| _ = applied.stack().has_digest(digest));
+                    Filter::decode(applied.encode().unwrap()).unwrap();
                 }
                 assert_eq!(before, parent);
             }
@@ -197,11 +197,11 @@ fn hostile_deltas() {
 fn a_foreign_filter_takes_no_layers() {
     let mut builder = Builder::new(Format::GoBloom, &Options::default(), 10, 0.01).unwrap();
     builder.add(b"a").unwrap();
-    let foreign = Blob::from(builder.finish().unwrap());
-    let parent = Blob::from(RibbonFilter::from_digests(&mut keys(0..1000), 0.01, 0).unwrap());
+    let foreign = Filter::from(builder.finish().unwrap());
+    let parent = Filter::from(RibbonFilter::from_digests(&mut keys(0..1000), 0.01, 0).unwrap());
     let mut next = parent.clone();
     let live = keys(0..1001);
-    next.filter_mut().update(Update { live: &live, removed: &[], allowed: &[], fpr: 0.1 }).unwrap();
+    next.stack_mut().update(Update { live: &live, removed: &[], allowed: &[], fpr: 0.1 }).unwrap();
     let mut bytes = Delta::between(&parent, &next).unwrap().encode().unwrap();
     bytes[17..25].copy_from_slice(&foreign.id().unwrap().to_le_bytes());
     let last = bytes.len() - 9;
@@ -214,12 +214,12 @@ fn a_foreign_filter_takes_no_layers() {
 fn at_most_255_layers() {
     let mut published = described(RibbonFilter::from_digests(&mut keys(0..10), 0.01, 3).unwrap(), "a");
     let mut i = 10;
-    while published.filter().layers().len() < 200 {
+    while published.stack().layers().len() < 200 {
         i += 1;
         published = child(&published, 0..i, 0..0, "a");
     }
     // A delta that says it is for the parent of 200 layers, with 200 of its own.
-    let base = described(published.filter().base().clone(), "a");
+    let base = described(published.stack().base().clone(), "a");
     let bytes = Delta::between(&base, &published).unwrap().encode().unwrap();
     let mut bytes = [&bytes[..17], &published.id().unwrap().to_le_bytes(), &bytes[25..]].concat();
     let last = bytes.len() - 9;
@@ -231,22 +231,22 @@ fn at_most_255_layers() {
 /// Bytes are shared until they are changed.
 #[test]
 fn a_child_and_a_clone_do_not_see_each_others_changes() {
-    let mut parent = Blob::from(BloomFilter::from_digests(&mut keys(0..1000), 0.01, 3).unwrap());
+    let mut parent = Filter::from(BloomFilter::from_digests(&mut keys(0..1000), 0.01, 3).unwrap());
     let before = parent.encode().unwrap();
     let mut next = parent.try_clone().unwrap();
     let live = keys(0..1001);
-    next.filter_mut().update(Update { live: &live, removed: &[], allowed: &[], fpr: 0.1 }).unwrap();
+    next.stack_mut().update(Update { live: &live, removed: &[], allowed: &[], fpr: 0.1 }).unwrap();
     let applied = parent.apply(Delta::between(&parent, &next).unwrap()).unwrap();
     let (published, copy) = (applied.encode().unwrap(), parent.try_clone().unwrap());
-    assert!(parent.filter_mut().base_mut().unwrap().add_digests(&keys(5000..6000)).unwrap() > 900);
+    assert!(parent.stack_mut().base_mut().unwrap().add_digests(&keys(5000..6000)).unwrap() > 900);
     assert_ne!(parent.encode().unwrap(), before);
     assert_eq!(copy.encode().unwrap(), before);
     assert_eq!(applied.encode().unwrap(), published);
     for base in bases() {
-        let blob = Blob::from(base);
+        let blob = Filter::from(base);
         let (before, mut copy) = (blob.encode().unwrap(), blob.clone());
-        let read_only = matches!(blob.filter().base(), Filter::Ribbon(_));
-        match copy.filter_mut().base_mut() {
+        let read_only = matches!(blob.stack().base(), AnyFilter::Ribbon(_));
+        match copy.stack_mut().base_mut() {
             Ok(base) => assert!(!read_only && base.add_digests(&keys(5000..5010)).is_ok()),
             Err(error) => assert!(read_only && error.code() == "wrong_kind", "{error}"),
         }

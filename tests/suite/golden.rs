@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use bloom_wasm::Profile;
 use bloom_wasm::hash::{Hashing, Secret};
 use bloom_wasm::interop::{self, Builder, Format, Options};
+use bloom_wasm::layers::{Stack, Tagged, TaggedUpdate, Update};
 use bloom_wasm::{
-    Blob, BloomFilter, CountingBloomFilter, CuckooFilter, Delta, Kind, RibbonFilter, ScalableBloomFilter,
-    Stack, Tagged, TaggedUpdate, Update, hash,
+    BloomFilter, CountingBloomFilter, CuckooFilter, Delta, Filter, Kind, RibbonFilter, ScalableBloomFilter,
+    hash,
 };
 
 fn key(i: u64) -> String {
@@ -30,8 +31,8 @@ fn secret() -> Secret {
     Secret::from(std::array::from_fn(|i| i as u8))
 }
 
-fn decode(bytes: Vec<u8>) -> Result<Blob, bloom_wasm::Error> {
-    if bytes[7] & 32 != 0 { Blob::decode_keyed(bytes, &secret()) } else { Blob::decode(bytes) }
+fn decode(bytes: Vec<u8>) -> Result<Filter, bloom_wasm::Error> {
+    if bytes[7] & 32 != 0 { Filter::decode_keyed(bytes, &secret()) } else { Filter::decode(bytes) }
 }
 
 fn path(file: &str) -> PathBuf {
@@ -53,8 +54,8 @@ fn key_in(name: &str, i: u64) -> String {
 }
 
 /// The numbers of the keys that a filter takes for members, one per line.
-fn answers_of(name: &str, blob: &Blob, keys: Range<u64>) -> String {
-    let present = keys.filter(|&i| blob.filter().has(key_in(name, i).as_bytes()));
+fn answers_of(name: &str, blob: &Filter, keys: Range<u64>) -> String {
+    let present = keys.filter(|&i| blob.stack().has(key_in(name, i).as_bytes()));
     present.map(|i| format!("{i}\n")).collect()
 }
 
@@ -67,11 +68,11 @@ fn stored(file: &Path) -> Vec<u8> {
 }
 
 /// The filter made anew is the same as the file, and both answer as the text beside it says.
-fn check(name: &str, blob: impl Into<Blob>, members: impl IntoIterator<Item = u64>, strangers: Range<u64>) {
+fn check(name: &str, blob: impl Into<Filter>, members: impl IntoIterator<Item = u64>, strangers: Range<u64>) {
     let (blob, members) = (blob.into(), Vec::from_iter(members));
     let bytes = blob.encode().unwrap();
     let (file, answers) = (path(&format!("{name}.bloom")), path(&format!("{name}.txt")));
-    let answers_of = |blob: &Blob| answers_of(name, blob, strangers.clone());
+    let answers_of = |blob: &Filter| answers_of(name, blob, strangers.clone());
     if std::env::var("GOLDEN").is_ok_and(|value| value == "write") && !answers.exists() {
         if !file.exists() {
             fs::write(&file, &bytes).unwrap();
@@ -85,7 +86,7 @@ fn check(name: &str, blob: impl Into<Blob>, members: impl IntoIterator<Item = u6
     let answers = String::from_utf8(stored(&answers)).unwrap();
     for blob in [blob, read] {
         assert!(
-            members.iter().all(|&i| blob.filter().has(key_in(name, i).as_bytes())),
+            members.iter().all(|&i| blob.stack().has(key_in(name, i).as_bytes())),
             "{name}: a false negative"
         );
         assert_eq!(answers_of(&blob), answers, "{name}: other answers");
@@ -94,7 +95,7 @@ fn check(name: &str, blob: impl Into<Blob>, members: impl IntoIterator<Item = u6
 
 #[test]
 fn bloom() {
-    let mut blob = Blob::from(BloomFilter::from_digests(&mut digests(1000, 42), 0.01, 42).unwrap());
+    let mut blob = Filter::from(BloomFilter::from_digests(&mut digests(1000, 42), 0.01, 42).unwrap());
     blob.describe(Some("golden".to_owned()), Some(1_700_000_000_000)).unwrap();
     check("bloom", blob, 0..1000, 1000..3000);
 }
@@ -168,9 +169,9 @@ fn layers() {
 
     let keys = |range: Range<u64>| range.map(|i| hash::digest(42, key(i).as_bytes())).collect::<Vec<_>>();
     let base = CountingBloomFilter::from_digests(&mut digests(1000, 42), 0.1, 4, 42).unwrap();
-    let mut blob = Blob::from(base);
+    let mut blob = Filter::from(base);
     let update = Update { live: &keys(5..3000), removed: &keys(0..5), allowed: &[], fpr: 0.003 };
-    blob.filter_mut().update(update).unwrap();
+    blob.stack_mut().update(update).unwrap();
     blob.describe(Some("golden".to_owned()), None).unwrap();
     check("counting-layers", blob, 5..3000, 0..4000);
 }
@@ -178,11 +179,11 @@ fn layers() {
 /// A parent, a delta and their child.
 #[test]
 fn deltas() {
-    let parent = Blob::decode(fs::read(path("ribbon.bloom")).unwrap()).unwrap();
+    let parent = Filter::decode(fs::read(path("ribbon.bloom")).unwrap()).unwrap();
     let keys = |range: Range<u64>| range.map(|i| hash::digest(42, key(i).as_bytes())).collect::<Vec<_>>();
     let mut child = parent.clone();
     let update = Update { live: &keys(50..1050), removed: &keys(0..50), allowed: &[], fpr: 0.001 };
-    child.filter_mut().update(update).unwrap();
+    child.stack_mut().update(update).unwrap();
     child.describe(Some("golden".to_owned()), Some(1_700_000_000_000)).unwrap();
     check("ribbon-child", child.clone(), 50..1050, 0..3000);
 
@@ -192,20 +193,20 @@ fn deltas() {
 /// A delta of keys that the parent holds by chance: no layer, but another number of keys.
 #[test]
 fn delta_without_layers() {
-    let parent = Blob::decode(fs::read(path("bloom.bloom")).unwrap()).unwrap();
+    let parent = Filter::decode(fs::read(path("bloom.bloom")).unwrap()).unwrap();
     let by_chance = fs::read_to_string(path("bloom.txt")).unwrap();
     let members: Vec<u64> = (0..1000).chain(by_chance.lines().map(|line| line.parse().unwrap())).collect();
     let live: Vec<u64> = members.iter().map(|&i| hash::digest(42, key(i).as_bytes())).collect();
     let mut child = parent.clone();
-    child.filter_mut().update(Update { live: &live, removed: &[], allowed: &[], fpr: 0.01 }).unwrap();
+    child.stack_mut().update(Update { live: &live, removed: &[], allowed: &[], fpr: 0.01 }).unwrap();
     child.describe(Some("by chance".to_owned()), None).unwrap();
-    assert_eq!((child.filter().layers().len(), child.filter().count()), (0, Some(live.len() as u64)));
+    assert_eq!((child.stack().layers().len(), child.stack().count()), (0, Some(live.len() as u64)));
     check("bloom-child", child.clone(), members, 1000..3000);
     check_delta("bloom.delta", &parent, &child);
 }
 
 /// The delta made anew is the file, and makes the child of the parent.
-fn check_delta(name: &str, parent: &Blob, child: &Blob) {
+fn check_delta(name: &str, parent: &Filter, child: &Filter) {
     let delta = Delta::between(parent, child).unwrap();
     let file = path(name);
     if std::env::var("GOLDEN").is_ok_and(|value| value == "write") && !file.exists() {
@@ -221,12 +222,12 @@ fn check_delta(name: &str, parent: &Blob, child: &Blob) {
 #[test]
 fn profiles() {
     let url = RibbonFilter::from_digests(&mut digests(1000, 42), 0.01, 42).unwrap();
-    check("url", Blob::new(Profile::Url, url), 0..1000, 1000..3000);
+    check("url", Filter::new(Profile::Url, url), 0..1000, 1000..3000);
 
     let password = BloomFilter::from_digests(&mut digests(1000, 42), 0.01, 42).unwrap();
     let profile = Profile::Password { lowercase: true, sha1: false };
-    check("password-lowercase", Blob::new(profile, password.clone()), 0..1000, 1000..3000);
-    let mut blob = Blob::new(Profile::Password { lowercase: true, sha1: true }, layered(password));
+    check("password-lowercase", Filter::new(profile, password.clone()), 0..1000, 1000..3000);
+    let mut blob = Filter::new(Profile::Password { lowercase: true, sha1: true }, layered(password));
     blob.describe(Some("golden".to_owned()), Some(1_700_000_000_000)).unwrap();
     check("password-sha1-layers", blob, 50..1000, 0..4000);
 }
@@ -239,19 +240,19 @@ fn slots() {
     };
     let build = |keys: &[u64], hashing| {
         let stack = Stack::build(Kind::Ribbon.into(), &mut digests(keys, hashing), None, 0.02, hashing);
-        Blob::new(Profile::Url, stack.unwrap())
+        Filter::new(Profile::Url, stack.unwrap())
     };
     let hashing = Hashing::from(42).with_slots();
     // Hosts, and hosts of three labels.
     let hosts: Vec<u64> = (0..9000).filter(|i| i % 30 == 0 || i % 30 == 6 && i % 60 == 6).collect();
     let one = build(&hosts, hashing);
-    assert_eq!((hosts.len(), one.filter().layers().len()), (450, 0));
+    assert_eq!((hosts.len(), one.stack().layers().len()), (450, 0));
     check("slots-one", one.clone(), hosts.iter().copied(), 9000..30_000);
 
     // Many hosts, and a few URLs of every shape.
     let mixed: Vec<u64> = (0..60_000).filter(|i| i % 30 == 0 || *i < 300).collect();
     let two = build(&mixed, hashing);
-    assert_eq!((mixed.len(), two.filter().layers().len()), (2290, 1));
+    assert_eq!((mixed.len(), two.stack().layers().len()), (2290, 1));
     check("slots-two", two.clone(), mixed.iter().copied(), 60_000..90_000);
 
     // Some hosts go, and URLs come whose shapes the base lacks.
@@ -259,7 +260,7 @@ fn slots() {
     let mut child = one.clone();
     let (live_digests, removed) = (digests(&live, hashing), digests(&hosts[..20], hashing));
     let update = Update { live: &live_digests, removed: &removed, allowed: &[], fpr: 0.002 };
-    child.filter_mut().update(update).unwrap();
+    child.stack_mut().update(update).unwrap();
     child.describe(Some("golden".to_owned()), None).unwrap();
     check("slots-child", child.clone(), live, 0..30_000);
     check_delta("slots.delta", &one, &child);
@@ -301,19 +302,19 @@ fn tagged(
 /// Members have their tags, and false positives have those in the file, one line each: the key's number and its tags.
 fn check_tags(
     name: &str,
-    blob: Blob,
+    blob: Filter,
     members: &[u64],
     of: impl Fn(u64) -> Vec<&'static str>,
     strangers: Range<u64>,
 ) {
     check(name, blob, members.iter().copied(), strangers.clone());
     let read = decode(stored(&path(&format!("{name}.bloom")))).unwrap();
-    let tags = |i| read.filter().tags(key_in(name, i).as_bytes()).unwrap();
+    let tags = |i| read.stack().tags(key_in(name, i).as_bytes()).unwrap();
     for &i in members {
         assert_eq!(tags(i), of(i), "{name}: the tags of {i}");
     }
     let present =
-        strangers.filter(|&i| read.filter().has(key_in(name, i).as_bytes()) && !members.contains(&i));
+        strangers.filter(|&i| read.stack().has(key_in(name, i).as_bytes()) && !members.contains(&i));
     let found: String = present.map(|i| format!("{i} {}\n", tags(i).join(" "))).collect();
     let file = path(&format!("{name}.tags"));
     if std::env::var("GOLDEN").is_ok_and(|value| value == "write") && !file.exists() {
@@ -328,7 +329,7 @@ fn tags() {
     let keys: Vec<u64> = (0..1000).collect();
     let plain = |i| hash::digest(42, key(i).as_bytes());
     let build = |tagged: &Tagged, fpr, hashing| Stack::build_tagged(tagged, None, fpr, hashing).unwrap();
-    let parent = Blob::from(build(&tagged(&names, &keys, old_kinds, plain), 0.01, Hashing::from(42)));
+    let parent = Filter::from(build(&tagged(&names, &keys, old_kinds, plain), 0.01, Hashing::from(42)));
     check_tags("tags", parent.clone(), &keys, old_kinds, 1000..3000);
     let empty = build(&tagged(&names, &[], old_kinds, plain), 0.01, 42.into());
     check_tags("tags-empty", empty.into(), &[], old_kinds, 1000..1010);
@@ -344,7 +345,7 @@ fn tags() {
     let removed: Vec<u64> = (0..50).map(plain).collect();
     let live_tags = tagged(&["spam", "phishing", "malware"], &live, kinds, plain);
     let update = TaggedUpdate { live: &live_tags, removed: &removed, allowed: &[], fpr: 0.2 };
-    child.filter_mut().update_tagged(update).unwrap();
+    child.stack_mut().update_tagged(update).unwrap();
     child.describe(Some("golden".to_owned()), Some(1_700_000_000_000)).unwrap();
     check_tags("tags-child", child.clone(), &live, kinds, 0..3000);
     check_delta("tags.delta", &parent, &child);
@@ -359,7 +360,7 @@ fn tags() {
     let urls = tagged(&["hosts", "others"], &mixed, shapes, |i| hashing.digest(url_key(i).as_bytes()));
     let urls = build(&urls, 0.02, hashing);
     assert_eq!(urls.layers().len(), 1);
-    check_tags("tags-slots", Blob::new(Profile::Url, urls), &mixed, shapes, 60_000..90_000);
+    check_tags("tags-slots", Filter::new(Profile::Url, urls), &mixed, shapes, 60_000..90_000);
 }
 
 /// Each kind under a secret, and a delta.
@@ -367,7 +368,7 @@ fn tags() {
 fn keyed() {
     let hashing = Hashing::keyed(&secret(), 42);
     let members = || digests(1000, hashing);
-    let mut bloom = Blob::from(BloomFilter::from_digests(&mut members(), 0.01, hashing).unwrap());
+    let mut bloom = Filter::from(BloomFilter::from_digests(&mut members(), 0.01, hashing).unwrap());
     bloom.describe(Some("golden".to_owned()), Some(1_700_000_000_000)).unwrap();
     check("keyed-bloom", bloom, 0..1000, 1000..3000);
     let counting = CountingBloomFilter::from_digests(&mut members(), 0.01, 4, hashing).unwrap();
@@ -376,13 +377,13 @@ fn keyed() {
     check("keyed-scalable", scalable, 0..1000, 1000..3000);
     let cuckoo = CuckooFilter::from_digests(&mut members(), 0.01, hashing).unwrap();
     check("keyed-cuckoo", cuckoo, 0..1000, 1000..3000);
-    let ribbon = Blob::from(RibbonFilter::from_digests(&mut members(), 0.01, hashing).unwrap());
+    let ribbon = Filter::from(RibbonFilter::from_digests(&mut members(), 0.01, hashing).unwrap());
     check("keyed-ribbon", ribbon.clone(), 0..1000, 1000..3000);
 
     let all = digests(1050, hashing);
     let mut child = ribbon.clone();
     let update = Update { live: &all[50..], removed: &all[..50], allowed: &[], fpr: 0.001 };
-    child.filter_mut().update(update).unwrap();
+    child.stack_mut().update(update).unwrap();
     check("keyed-child", child.clone(), 50..1050, 0..3000);
     check_delta("keyed.delta", &ribbon, &child);
 }
@@ -397,9 +398,9 @@ fn foreign() {
         (0..1000).for_each(|i| assert!(builder.add(key(i).as_bytes()).is_ok()));
         builder.finish().unwrap()
     };
-    let made = |name: &str, blob: Blob| check(&format!("foreign-{name}"), blob, 0..1000, 1000..3000);
+    let made = |name: &str, blob: Filter| check(&format!("foreign-{name}"), blob, 0..1000, 1000..3000);
     let mut go =
-        Blob::from(build(Format::GoBloom, Options { layout: text("json"), ..Options::default() }, 1000));
+        Filter::from(build(Format::GoBloom, Options { layout: text("json"), ..Options::default() }, 1000));
     go.describe(Some("golden".to_owned()), Some(1_700_000_000_000)).unwrap();
     made("go-bloom", go);
     made("guava", build(Format::Guava, Options::default(), 1000).into());
@@ -407,11 +408,11 @@ fn foreign() {
     made("guava-chars", build(Format::Guava, chars, 1000).into());
     made("spark", build(Format::Spark, Options::default(), 1000).into());
     let seeded = Options { layout: text("v2"), seed: Some(-7), ..Options::default() };
-    made("spark-v2", Blob::new(Profile::Url, build(Format::Spark, seeded, 1000)));
+    made("spark-v2", Filter::new(Profile::Url, build(Format::Spark, seeded, 1000)));
     made("redis-bitmap", build(Format::RedisBitmap, Options::default(), 1000).into());
     let grown = build(Format::RedisBloom, Options::default(), 300);
     assert_eq!(grown.parts().len(), 3);
-    made("redisbloom", Blob::new(Profile::Password { lowercase: true, sha1: false }, grown));
+    made("redisbloom", Filter::new(Profile::Password { lowercase: true, sha1: false }, grown));
 
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop");
     for (format, file) in [

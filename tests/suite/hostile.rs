@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use bloom_wasm::filters::AnyFilter;
 use bloom_wasm::hash::{Hashing, Secret, digest};
 use bloom_wasm::interop::{Builder, Format, Options};
+use bloom_wasm::layers::{Stack, Tagged, TaggedUpdate, Update};
 use bloom_wasm::{
-    Blob, BloomFilter, CountingBloomFilter, CuckooFilter, Error, Filter, Kind, Profile, RibbonFilter,
-    ScalableBloomFilter, Stack, Tagged, TaggedUpdate, Update,
+    BloomFilter, CountingBloomFilter, CuckooFilter, Error, Filter, Kind, Profile, RibbonFilter,
+    ScalableBloomFilter,
 };
 
 use crate::naive;
@@ -20,7 +22,7 @@ fn blobs() -> Vec<Vec<u8>> {
     (0..50_u8).for_each(|i| {
         odd.add(&[i]);
     });
-    let mut named = Blob::from(odd.clone());
+    let mut named = Filter::from(odd.clone());
     named.describe(Some("größer".to_owned()), Some(1_760_000_000_000)).unwrap();
     let digests = |count: u64| (0..count).map(|i| digest(0, &i.to_le_bytes())).collect::<Vec<_>>();
     let mut layered = Stack::from(RibbonFilter::from_digests(&mut digests(30), 0.1, 0).unwrap());
@@ -56,7 +58,7 @@ fn blobs() -> Vec<Vec<u8>> {
     let rare = ["rare", "rarer"].map(|name| (name.to_owned(), few.split_off(few.len() - 5)));
     let skewed = Stack::build_tagged(&Tagged::new(rare.into(), few).unwrap(), None, 0.5, 0).unwrap();
     assert!(skewed.base_tags().unwrap().default_filter().is_some());
-    let blobs: [Blob; 16] = [
+    let blobs: [Filter; 16] = [
         plain.into(),
         odd.into(),
         named,
@@ -69,7 +71,7 @@ fn blobs() -> Vec<Vec<u8>> {
         layered.into(),
         BloomFilter::from_digests(&mut keyed.clone(), 0.01, hashing).unwrap().into(),
         keyed_layers.into(),
-        Blob::new(Profile::Url, urls_with_layers),
+        Filter::new(Profile::Url, urls_with_layers),
         plain_tags.into(),
         tags.into(),
         skewed.into(),
@@ -82,16 +84,16 @@ fn secret() -> Secret {
 }
 
 /// Decodes, with the secret if it is asked for.
-fn decode(bytes: Vec<u8>) -> Result<Blob, Error> {
-    match Blob::decode(bytes.clone()) {
-        Err(Error::SecretRequired) => Blob::decode_keyed(bytes, &secret()),
+fn decode(bytes: Vec<u8>) -> Result<Filter, Error> {
+    match Filter::decode(bytes.clone()) {
+        Err(Error::SecretRequired) => Filter::decode_keyed(bytes, &secret()),
         decoded => decoded,
     }
 }
 
 fn expected_length(bytes: &[u8]) -> Result<Option<u64>, Error> {
-    match Blob::expected_length(bytes) {
-        Err(Error::SecretRequired) => Blob::expected_length_keyed(bytes, &secret()),
+    match Filter::expected_length(bytes) {
+        Err(Error::SecretRequired) => Filter::expected_length_keyed(bytes, &secret()),
         expected => expected,
     }
 }
@@ -107,15 +109,15 @@ fn reseal(bytes: &mut [u8]) {
 }
 
 /// Decodes, and uses whatever comes out.
-fn try_decode(bytes: &[u8]) -> Result<Blob, Error> {
+fn try_decode(bytes: &[u8]) -> Result<Filter, Error> {
     let _ = expected_length(bytes);
     let blob = decode(bytes.to_vec())?;
-    let _ = (blob.filter().estimated_fpr(), blob.filter().estimated_count());
+    let _ = (blob.stack().estimated_fpr(), blob.stack().estimated_count());
     (0..64_u64).for_each(|i| {
-        blob.filter().has(&i.to_le_bytes());
+        blob.stack().has(&i.to_le_bytes());
         // A blob with false tags answers with some set of them, or was refused before.
-        let tags = blob.filter().tags(&i.to_le_bytes());
-        assert_eq!(tags.is_ok(), blob.filter().is_tagged());
+        let tags = blob.stack().tags(&i.to_le_bytes());
+        assert_eq!(tags.is_ok(), blob.stack().is_tagged());
     });
     assert_eq!(blob.encode().unwrap(), bytes, "a blob that can be read has only one form");
     assert_eq!(expected_length(bytes), Ok(Some(bytes.len() as u64)));
@@ -194,7 +196,7 @@ fn the_checks_in_their_order() {
     assert_eq!(try_decode(b"{").unwrap_err(), Error::NotAFilter);
 
     // 59 bits in 8 bytes leave 5 that must be 0.
-    let mut filter = Blob::from(BloomFilter::new(59, 1, 0).unwrap()).encode().unwrap();
+    let mut filter = Filter::from(BloomFilter::new(59, 1, 0).unwrap()).encode().unwrap();
     filter[22 + 7] = 0b0000_1000;
     reseal(&mut filter);
     assert_eq!(try_decode(&filter).unwrap_err().code(), "invalid_parameter");
@@ -220,7 +222,7 @@ fn the_checks_in_their_order() {
     // A map without keys, and keys without a map.
     let slots = Hashing::from(7).with_slots();
     let empty = Stack::build(Kind::Ribbon.into(), &mut Vec::new(), None, 0.1, slots).unwrap();
-    let empty = Blob::new(Profile::Url, empty).encode().unwrap();
+    let empty = Filter::new(Profile::Url, empty).encode().unwrap();
     assert_eq!(code(&empty, 31..35, &[0; 4]), "ok");
     assert_eq!(code(&empty, 31..35, &[1, 0, 0, 0]), bad);
     let urls = &blobs()[12];
@@ -228,7 +230,7 @@ fn the_checks_in_their_order() {
     assert_eq!(code(urls, 35..39, &[0; 4]), bad);
     // A foreign filter with the secret's check value.
     let foreign = Builder::new(Format::Guava, &Options::default(), 1, 0.1).unwrap().finish().unwrap();
-    let foreign = Blob::from(foreign).encode().unwrap();
+    let foreign = Filter::from(foreign).encode().unwrap();
     let check = Hashing::keyed(&secret(), 0).check().unwrap().to_le_bytes();
     let keyed = [&[0x20][..], &foreign[8..17], &check].concat();
     assert_eq!(code(&foreign, 7..17, &foreign[7..17]), "ok");
@@ -309,20 +311,22 @@ impl Outcomes {
 }
 
 /// Uses a blob that could be read: what was added is there, and a failure leaves everything as it was.
-fn change(mut blob: Blob) -> &'static str {
+fn change(mut blob: Filter) -> &'static str {
     let added = [0, 1, u64::MAX];
     let asked = || (0..100_u64).map(|i| digest(1, &i.to_le_bytes())).chain(added);
-    let answers = |base: &Filter| asked().map(|digest| base.has_digest(digest)).collect::<Vec<_>>();
+    let answers = |base: &AnyFilter| asked().map(|digest| base.has_digest(digest)).collect::<Vec<_>>();
     let layered = blob.encode().unwrap()[7] & 16 != 0;
-    match blob.filter_mut().base_mut() {
+    match blob.stack_mut().base_mut() {
         Err(error) => assert!(layered && error == Error::Layered),
         Ok(base) => match (base.count(), answers(base), base.add_digests(&added)) {
             (_, before, Ok(new)) => {
                 assert!(new <= 3 && (new > 0) != before.ends_with(&[true; 3]));
                 assert!(added.iter().all(|&digest| base.has_digest(digest)));
                 match base {
-                    Filter::Counting(filter) => assert!(added.iter().all(|&key| filter.remove_digest(key))),
-                    Filter::Cuckoo(filter) => assert!(added.iter().all(|&key| filter.remove_digest(key))),
+                    AnyFilter::Counting(filter) => {
+                        assert!(added.iter().all(|&key| filter.remove_digest(key)))
+                    }
+                    AnyFilter::Cuckoo(filter) => assert!(added.iter().all(|&key| filter.remove_digest(key))),
                     _ => {}
                 }
                 let before = base.clone();

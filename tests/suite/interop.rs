@@ -11,8 +11,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use bloom_wasm::filters::AnyFilter;
 use bloom_wasm::interop::{self, Builder, Format, KeyType, Options};
-use bloom_wasm::{Blob, Error, Filter, FilterInfo, ForeignFilter};
+use bloom_wasm::{Error, Filter, ForeignFilter};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -307,11 +308,11 @@ fn has_other_hash(case: &Case) -> bool {
 }
 
 fn wrapped(filter: &ForeignFilter) -> ForeignFilter {
-    let blob = Blob::from(filter.clone()).encode().unwrap();
-    assert_eq!(Blob::expected_length(&blob), Ok(Some(blob.len() as u64)));
-    let blob = Blob::decode(blob).unwrap();
-    match blob.filter().base() {
-        Filter::Foreign(again) => {
+    let blob = Filter::from(filter.clone()).encode().unwrap();
+    assert_eq!(Filter::expected_length(&blob), Ok(Some(blob.len() as u64)));
+    let blob = Filter::decode(blob).unwrap();
+    match blob.stack().base() {
+        AnyFilter::Foreign(again) => {
             assert_eq!(again, filter);
             again.clone()
         }
@@ -403,17 +404,17 @@ fn limits_of_other_software() {
 fn what_a_foreign_filter_can_not() {
     let mut builder = Builder::new(Format::Guava, &Options::default(), 10, 0.01).unwrap();
     assert!(builder.add(b"key").unwrap() && !builder.add(b"key").unwrap());
-    let mut blob = Blob::from(builder.finish().unwrap());
+    let mut blob = Filter::from(builder.finish().unwrap());
     let wrong = Err(Error::WrongKind { kind: "guava" });
-    assert_eq!(blob.filter_mut().base_mut().unwrap().add_digests(&[1]), wrong.map(|()| 0));
-    let update = bloom_wasm::Update { live: &[1], removed: &[], allowed: &[2], fpr: 0.5 };
-    assert_eq!(blob.filter_mut().update(update), wrong);
+    assert_eq!(blob.stack_mut().base_mut().unwrap().add_digests(&[1]), wrong.map(|()| 0));
+    let update = bloom_wasm::layers::Update { live: &[1], removed: &[], allowed: &[2], fpr: 0.5 };
+    assert_eq!(blob.stack_mut().update(update), wrong);
     let other = blob.clone();
     assert_eq!(blob.combine(&other, true), Err(Error::NotMergeable));
-    assert_eq!(blob.filter().count(), None);
-    assert!(blob.filter().has(b"key") && !blob.filter().has(b"other"));
-    assert!(blob.filter().has_digest(0), "what a digest can't tell is maybe present");
-    let own = Filter::from(bloom_wasm::BloomFilter::new(64, 1, 0).unwrap());
+    assert_eq!(blob.stack().count(), None);
+    assert!(blob.stack().has(b"key") && !blob.stack().has(b"other"));
+    assert!(blob.stack().has_digest(0), "what a digest can't tell is maybe present");
+    let own = AnyFilter::from(bloom_wasm::BloomFilter::new(64, 1, 0).unwrap());
     assert_eq!(interop::export(&own, Format::Guava), Err(Error::Incompatible));
 }
 

@@ -1,7 +1,9 @@
 //! Keyed filters: nothing agrees without the secret, everything works with it, and a wrong one is reported at once.
 
+use bloom_wasm::filters::AnyFilter;
 use bloom_wasm::hash::{Hashing, Secret};
-use bloom_wasm::{Blob, Delta, Filter, FilterInfo, Kind, Profile, Stack, Update};
+use bloom_wasm::layers::{Stack, Update};
+use bloom_wasm::{Delta, Filter, Kind, Profile};
 
 use crate::naive;
 
@@ -15,8 +17,8 @@ fn digests(keys: std::ops::Range<u64>, hashing: Hashing) -> Vec<u64> {
     keys.map(|i| hashing.digest(&i.to_le_bytes())).collect()
 }
 
-fn filter(kind: Kind, keys: u64, fpr: f64, hashing: Hashing) -> Filter {
-    Filter::from_digests(kind.into(), &mut digests(0..keys, hashing), fpr, hashing).unwrap()
+fn filter(kind: Kind, keys: u64, fpr: f64, hashing: Hashing) -> AnyFilter {
+    AnyFilter::from_digests(kind.into(), &mut digests(0..keys, hashing), fpr, hashing).unwrap()
 }
 
 /// By how many standard deviations two payloads agree in more bits than independent ones would. Each of a byte's eight
@@ -88,19 +90,19 @@ fn no_member_is_lost_and_the_rate_holds() {
 fn layers_and_deltas() {
     let hashing = Hashing::keyed(&secret(4), 99);
     let of = |keys| digests(keys, hashing);
-    let base = Blob::from(filter(Kind::Ribbon, 1000, 0.01, hashing));
+    let base = Filter::from(filter(Kind::Ribbon, 1000, 0.01, hashing));
     let mut child = base.clone();
     let (live, removed, allowed) = (of(50..1050), of(0..50), of(5000..9000));
     child
-        .filter_mut()
+        .stack_mut()
         .update(Update { live: &live, removed: &removed, allowed: &allowed, fpr: 1e-6 })
         .unwrap();
-    let has = |blob: &Blob, i: u64| blob.filter().has(&i.to_le_bytes());
+    let has = |blob: &Filter, i: u64| blob.stack().has(&i.to_le_bytes());
     assert!((50..1050).all(|i| has(&child, i)) && !(0..50).chain(5000..9000).any(|i| has(&child, i)));
 
     let bytes = child.encode().unwrap();
     assert_eq!(bytes[7], 16 + 32);
-    assert_eq!(Blob::decode_keyed(bytes, &secret(4)).unwrap(), child);
+    assert_eq!(Filter::decode_keyed(bytes, &secret(4)).unwrap(), child);
     let delta = Delta::between(&base, &child).unwrap().encode().unwrap();
     let code = |delta: Vec<u8>, of: Option<u8>| match of {
         Some(number) => Delta::decode_keyed(delta, &secret(number)).unwrap_err().code(),
@@ -110,7 +112,7 @@ fn layers_and_deltas() {
     assert_eq!(code(delta.clone(), Some(5)), "wrong_secret");
     let delta = Delta::decode_keyed(delta, &secret(4)).unwrap();
     assert_eq!(base.apply(delta.clone()).unwrap(), child);
-    let other = Blob::from(filter(Kind::Ribbon, 1000, 0.01, Hashing::keyed(&secret(5), 99)));
+    let other = Filter::from(filter(Kind::Ribbon, 1000, 0.01, Hashing::keyed(&secret(5), 99)));
     assert_eq!(other.apply(delta).unwrap_err().code(), "wrong_base");
 }
 
@@ -129,7 +131,7 @@ fn false_positives_cannot_be_made_up_without_the_secret() {
 
         let hashing = Hashing::keyed(&secret(1), 42);
         let target = Stack::from(filter(kind, 10_000, FPR, hashing));
-        let bytes = Blob::from(target.base().clone()).encode().unwrap();
+        let bytes = Filter::from(target.base().clone()).encode().unwrap();
         // The blob without its secret: taken for an ordinary one with its seed, and as one of the attacker's own secret.
         let sealed = |body: &[u8]| {
             let mut blob = [body, &[0; 4]].concat();
@@ -140,8 +142,8 @@ fn false_positives_cannot_be_made_up_without_the_secret() {
         let ordinary = sealed(&[&body[..7], &[0], &body[8..17], &body[25..]].concat());
         let own = Hashing::keyed(&secret(9), 42).check().unwrap().to_le_bytes();
         let own = sealed(&[&body[..17], &own, &body[25..]].concat());
-        for seen in [Blob::decode(ordinary).unwrap(), Blob::decode_keyed(own, &secret(9)).unwrap()] {
-            let made_up = searched(seen.filter(), 2000);
+        for seen in [Filter::decode(ordinary).unwrap(), Filter::decode_keyed(own, &secret(9)).unwrap()] {
+            let made_up = searched(seen.stack(), 2000);
             let hits = made_up.iter().filter(|key| target.has(&key[..])).count();
             // 2 are expected; more than 12 happen once in a million times.
             assert!(hits <= 12, "{kind:?}: {hits} of 2,000");
@@ -152,21 +154,21 @@ fn false_positives_cannot_be_made_up_without_the_secret() {
 #[test]
 fn a_wrong_secret_is_told_before_anything_else() {
     let hashing = Hashing::keyed(&secret(1), 0x0123_4567_89ab_cdef);
-    let keyed = Blob::from(filter(Kind::Bloom, 100, 0.01, hashing)).encode().unwrap();
-    let open = Blob::from(filter(Kind::Bloom, 100, 0.01, 0.into())).encode().unwrap();
-    let code = |result: Result<Blob, bloom_wasm::Error>| result.map_err(|error| error.code());
+    let keyed = Filter::from(filter(Kind::Bloom, 100, 0.01, hashing)).encode().unwrap();
+    let open = Filter::from(filter(Kind::Bloom, 100, 0.01, 0.into())).encode().unwrap();
+    let code = |result: Result<Filter, bloom_wasm::Error>| result.map_err(|error| error.code());
     for (bytes, given, expected) in [
         (&keyed, None, "secret_required"),
         (&keyed, Some(2), "wrong_secret"),
         (&open, Some(1), "wrong_secret"),
     ] {
         let decoded = |bytes: &[u8]| match given {
-            Some(number) => Blob::decode_keyed(bytes.to_vec(), &secret(number)),
-            None => Blob::decode(bytes.to_vec()),
+            Some(number) => Filter::decode_keyed(bytes.to_vec(), &secret(number)),
+            None => Filter::decode(bytes.to_vec()),
         };
         let length = |bytes: &[u8]| match given {
-            Some(number) => Blob::expected_length_keyed(bytes, &secret(number)),
-            None => Blob::expected_length(bytes),
+            Some(number) => Filter::expected_length_keyed(bytes, &secret(number)),
+            None => Filter::expected_length(bytes),
         };
         // From the first 25 bytes on, and whatever follows them.
         assert_eq!(code(decoded(bytes)), Err(expected));
@@ -174,16 +176,14 @@ fn a_wrong_secret_is_told_before_anything_else() {
         assert_eq!(length(&bytes[..25]).map_err(|error| error.code()), Err(expected));
         assert_eq!(length(&bytes[..12]), Ok(None));
     }
-    let read = Blob::decode_keyed(keyed.clone(), &secret(1)).unwrap();
-    assert!(
-        FilterInfo::of(&read).unwrap().keyed && !FilterInfo::of(&Blob::decode(open).unwrap()).unwrap().keyed
-    );
-    assert_eq!(Blob::expected_length_keyed(&keyed, &secret(1)), Ok(Some(keyed.len() as u64)));
+    let read = Filter::decode_keyed(keyed.clone(), &secret(1)).unwrap();
+    assert!(read.info().unwrap().keyed && !Filter::decode(open).unwrap().info().unwrap().keyed);
+    assert_eq!(Filter::expected_length_keyed(&keyed, &secret(1)), Ok(Some(keyed.len() as u64)));
     // What was read is changed and merged like any other.
     let mut merged = read.clone();
     merged.combine(&read, true).unwrap();
     assert_eq!(merged, read);
-    let other = Blob::from(filter(Kind::Bloom, 100, 0.01, Hashing::keyed(&secret(2), hashing.seed())));
+    let other = Filter::from(filter(Kind::Bloom, 100, 0.01, Hashing::keyed(&secret(2), hashing.seed())));
     assert_eq!(merged.combine(&other, true).unwrap_err().code(), "incompatible");
 }
 
@@ -193,8 +193,8 @@ fn passwords() {
     let hashing = Hashing::keyed(&secret(6), 1);
     let profile = Profile::Password { lowercase: true, sha1: false };
     let filter =
-        Filter::from_digests(Kind::Ribbon.into(), &mut vec![hashing.digest(b"hunter2")], 1e-4, hashing);
-    let bytes = Blob::new(profile, filter.unwrap()).encode().unwrap();
-    let read = Blob::decode_keyed(bytes, &secret(6)).unwrap();
-    assert!(read.profile() == profile && read.filter().has(b"hunter2") && !read.filter().has(b"hunter3"));
+        AnyFilter::from_digests(Kind::Ribbon.into(), &mut vec![hashing.digest(b"hunter2")], 1e-4, hashing);
+    let bytes = Filter::new(profile, filter.unwrap()).encode().unwrap();
+    let read = Filter::decode_keyed(bytes, &secret(6)).unwrap();
+    assert!(read.profile() == profile && read.stack().has(b"hunter2") && !read.stack().has(b"hunter3"));
 }

@@ -3,11 +3,10 @@
 
 use std::collections::HashSet;
 
+use bloom_wasm::filters::AnyFilter;
 use bloom_wasm::hash::digest;
-use bloom_wasm::{
-    BloomFilter, CountingBloomFilter, CuckooFilter, Error, Filter, LayerKind, RibbonFilter,
-    ScalableBloomFilter, Stack, Update,
-};
+use bloom_wasm::layers::{LayerKind, Stack, Update};
+use bloom_wasm::{BloomFilter, CountingBloomFilter, CuckooFilter, Error, RibbonFilter, ScalableBloomFilter};
 
 fn key(i: u64) -> u64 {
     digest(0, &i.to_le_bytes())
@@ -241,7 +240,7 @@ fn every_kind_of_base() {
     let members = keys(0..3000);
     let mut scalable = ScalableBloomFilter::new(100, 0.02, 2, 0.5, 0).unwrap();
     members.iter().for_each(|&digest| assert!(scalable.add_digest(digest).is_ok()));
-    let bases: [Filter; 5] = [
+    let bases: [AnyFilter; 5] = [
         BloomFilter::from_digests(&mut members.clone(), 0.02, 0).unwrap().into(),
         CountingBloomFilter::from_digests(&mut members.clone(), 0.02, 4, 0).unwrap().into(),
         scalable.into(),
@@ -352,7 +351,7 @@ fn order_and_repetition_do_not_matter() {
 fn false_positives_of_a_base_are_spread_evenly_over_a_level() {
     let members = keys(0..20);
     let allowed = keys(1 << 40..(1 << 40) + 200_000);
-    let filters: [Filter; 4] = [
+    let filters: [AnyFilter; 4] = [
         BloomFilter::from_digests(&mut members.clone(), 0.05, 0).unwrap().into(),
         CountingBloomFilter::from_digests(&mut members.clone(), 0.05, 4, 0).unwrap().into(),
         CuckooFilter::from_digests(&mut members.clone(), 0.05, 0).unwrap().into(),
@@ -380,7 +379,7 @@ fn salts_differ() {
         let (removed, good) = (&members[..100 * i], keys(1 << 62..(1 << 62) + 3000));
         update(&mut stack, Update { live: &live, removed, allowed: &good, fpr: 0.01 });
     }
-    let layer_salts = |layer: &std::sync::Arc<bloom_wasm::Layer>| {
+    let layer_salts = |layer: &std::sync::Arc<bloom_wasm::layers::Layer>| {
         (layer.salt()..).take(layer.levels().len()).collect::<Vec<_>>()
     };
     let salts: Vec<u32> = stack.layers().iter().flat_map(layer_salts).collect();

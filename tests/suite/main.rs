@@ -4,6 +4,7 @@
 mod batch;
 mod below;
 mod bloom;
+mod builder;
 mod common_tags;
 mod counting;
 mod cuckoo;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use bloom_wasm::hash::digest;
 use bloom_wasm::params::optimal;
-use bloom_wasm::{Blob, RibbonFilter};
+use bloom_wasm::{Filter, RibbonFilter};
 use proptest::prelude::*;
 
 use crate::naive;
@@ -110,13 +110,13 @@ fn size() {
         for (count, bound, bound_at_1e_2) in
             [(1_000_000, 1.01, 1.02), (100_000, 1.02, 1.02), (10_000, 1.05, 1.06), (1_000, 1.15, 1.15)]
         {
-            let bytes = Blob::from(build(count, fpr)).encode().unwrap().len() as f64;
+            let bytes = Filter::from(build(count, fpr)).encode().unwrap().len() as f64;
             let ratio = bytes * 8.0 / (count as f64 * -fpr.log2());
             let bound = if fpr == 1e-2 { bound_at_1e_2 } else { bound };
             assert!(ratio <= bound, "{count} keys at {fpr}: {ratio}");
         }
         for count in (0..200).chain((200..5000).step_by(101)).chain([20_000, 50_000]) {
-            let bytes = Blob::from(build(count, fpr)).encode().unwrap().len();
+            let bytes = Filter::from(build(count, fpr)).encode().unwrap().len();
             let bloom = optimal(count, fpr).unwrap().bytes as usize + 29;
             assert!(bytes <= bloom + 64, "{count} keys at {fpr}: {bytes} for a Bloom filter's {bloom}");
         }
@@ -326,7 +326,7 @@ impl System {
 /// Returns how many stages there are.
 fn check_naively(digests: &[u64], fpr: f64) -> usize {
     let filter = RibbonFilter::from_digests(&mut digests.to_vec(), fpr, 0).unwrap();
-    let blob = Blob::from(filter.clone()).encode().unwrap();
+    let blob = Filter::from(filter.clone()).encode().unwrap();
     let naive = Naive::read(&blob);
     let mut states: Vec<u64> = digests.iter().copied().collect::<BTreeSet<u64>>().into_iter().collect();
     assert_eq!(filter.count() as usize, states.len());
@@ -377,11 +377,11 @@ fn check_naively(digests: &[u64], fpr: f64) -> usize {
 fn golden_files_answer_as_a_naive_reader_does() {
     for name in ["ribbon", "ribbon-small", "ribbon-wide", "ribbon-stages", "ribbon-empty", "url"] {
         let bytes = std::fs::read(format!("tests/golden/{name}.bloom")).unwrap();
-        let blob = Blob::decode(bytes.clone()).unwrap();
+        let blob = Filter::decode(bytes.clone()).unwrap();
         let naive = Naive::read(&bytes);
         for i in 0..30_000 {
-            let digest = digest(blob.filter().seed(), format!("key-{i}").as_bytes());
-            assert_eq!(blob.filter().has_digest(digest), naive.has_digest(digest), "{name}: key-{i}");
+            let digest = digest(blob.stack().seed(), format!("key-{i}").as_bytes());
+            assert_eq!(blob.stack().has_digest(digest), naive.has_digest(digest), "{name}: key-{i}");
         }
     }
 }
@@ -424,12 +424,12 @@ proptest! {
     #[test]
     fn survives_the_blob(count in 0..3000_u64, fpr in 1e-9..0.9_f64, seed: u64) {
         let mut digests: Vec<u64> = (0..count).map(|i| digest(seed, &i.to_le_bytes())).collect();
-        let blob = Blob::from(RibbonFilter::from_digests(&mut digests, fpr, seed).unwrap());
+        let blob = Filter::from(RibbonFilter::from_digests(&mut digests, fpr, seed).unwrap());
         let bytes = blob.encode().unwrap();
-        let read = Blob::decode(bytes.clone()).unwrap();
+        let read = Filter::decode(bytes.clone()).unwrap();
         prop_assert_eq!(&read, &blob);
         prop_assert_eq!(read.encode().unwrap(), bytes);
-        prop_assert!((0..count).all(|i| read.filter().has(&i.to_le_bytes())));
+        prop_assert!((0..count).all(|i| read.stack().has(&i.to_le_bytes())));
     }
 
     /// Digests as an enemy would choose them: all in one bucket, or with their low bits in a pattern.

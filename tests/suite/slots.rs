@@ -3,14 +3,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use bloom_wasm::filters::AnyFilter;
 use bloom_wasm::hash::{Hashing, Secret, digest};
 use bloom_wasm::keys::native::Native;
 use bloom_wasm::keys::{Input, url};
+use bloom_wasm::layers::{LayerKind, Stack, Update};
 use bloom_wasm::slots::{self, SLOTS, Slots, slot, weight};
-use bloom_wasm::{
-    Blob, BloomFilter, Delta, Error, Filter, FilterInfo, Kind, KindOptions, LayerKind, Profile, RibbonFilter,
-    Stack, Update,
-};
+use bloom_wasm::{BloomFilter, Delta, Error, Filter, Kind, KindOptions, Profile, RibbonFilter};
 
 use crate::naive;
 
@@ -230,7 +229,7 @@ fn rates_hold(probes: u64) {
                     continue;
                 }
                 let (promised, filter) = match stack.base() {
-                    Filter::Ribbon(base) if base.slots().has(slot) => (base.fpr(), base),
+                    AnyFilter::Ribbon(base) if base.slots().has(slot) => (base.fpr(), base),
                     _ => (stack.layers()[0].fpr(), &stack.layers()[0].levels()[0]),
                 };
                 assert!((slots::LOWEST..=0.5).contains(&promised), "{promised}");
@@ -260,7 +259,7 @@ fn rates_hold(probes: u64) {
                 // Nothing is wasted: a typical, a busy or the worst URL gets the rate that was asked for, or a key gets
                 // a half.
                 let tight = typical > 0.999 * fpr || busy > 1.199 * fpr || most > 2.499 * fpr || map.iter().any(|slot| {
-                    matches!(stack.base(), Filter::Ribbon(base) if base.slots().has(slot) && base.fpr() == 0.5)
+                    matches!(stack.base(), AnyFilter::Ribbon(base) if base.slots().has(slot) && base.fpr() == 0.5)
                 });
                 assert!(tight, "{name} at {fpr}: {typical}, {most}");
             }
@@ -343,25 +342,25 @@ fn a_blob_has_its_map() {
             let stack = Stack::build(Kind::Ribbon.into(), &mut members, None, 1e-3, hashing).unwrap();
             let keys: u64 = list.iter().map(|(_, keys)| keys).sum();
             assert_eq!(stack.count(), Some(keys), "{name}");
-            let blob = Blob::new(Profile::Url, stack);
+            let blob = Filter::new(Profile::Url, stack);
             let bytes = blob.encode().unwrap();
             let read = match hashing.is_keyed() {
-                true => Blob::decode_keyed(bytes.clone(), &Secret::from([3; 16])).unwrap(),
-                false => Blob::decode(bytes.clone()).unwrap(),
+                true => Filter::decode_keyed(bytes.clone(), &Secret::from([3; 16])).unwrap(),
+                false => Filter::decode(bytes.clone()).unwrap(),
             };
             assert_eq!(read, blob, "{name}");
             assert_eq!(read.encode().unwrap(), bytes);
-            let info = FilterInfo::of(&read).unwrap();
+            let info = read.info().unwrap();
             assert_eq!((info.count, info.capacity), (Some(keys), Some(keys)), "{name}");
             assert_eq!(info.layers, u32::from(two.contains(&name)), "{name}");
         }
     }
-    let blob = Blob::new(Profile::Url, build(&[(0, 10)], 0.01)).encode().unwrap();
+    let blob = Filter::new(Profile::Url, build(&[(0, 10)], 0.01)).encode().unwrap();
     let with = |edits: &[(usize, u8)]| {
         let mut bytes = blob.clone();
         edits.iter().for_each(|&(at, byte)| bytes[at] = byte);
         naive::seal(&mut bytes);
-        Blob::decode(bytes).map(|_| ()).map_err(|error| error.code())
+        Filter::decode(bytes).map(|_| ()).map_err(|error| error.code())
     };
     // There is one stage, so the map is at 17 + 14 + 4.
     assert_eq!((blob[7], blob[35..39].to_vec()), (64, vec![1, 0, 0, 0]));
@@ -373,10 +372,10 @@ fn a_blob_has_its_map() {
     assert_eq!(with(&[(6, 0)]), Err("invalid_parameter"), "raw keys have no slots");
     assert!(with(&[(7, 128)]).is_err(), "a map is no dictionary of tags");
     assert_eq!(with(&[(5, 1)]), Err("invalid_parameter"), "a Bloom filter has no map");
-    let raw = Blob::new(Profile::Raw, build(&[(0, 10)], 0.01));
+    let raw = Filter::new(Profile::Raw, build(&[(0, 10)], 0.01));
     assert_eq!(raw.encode().unwrap_err().code(), "invalid_parameter");
     let bloom = BloomFilter::from_digests(&mut digests_in(0, 0..10), 0.01, hashing()).unwrap();
-    assert_eq!(Blob::new(Profile::Url, bloom).encode().unwrap_err().code(), "invalid_parameter");
+    assert_eq!(Filter::new(Profile::Url, bloom).encode().unwrap_err().code(), "invalid_parameter");
 }
 
 /// Impossible rates are refused before anything is built, and so are digests without slots.
@@ -498,7 +497,7 @@ fn updates_add_shapes() {
         (0..4_000).flat_map(|i| digests_in(0, i..i + 1)).map(|digest| (digest, ())).collect();
     let first: Vec<u64> = live.keys().copied().collect();
     let mut stack = Stack::build(Kind::Ribbon.into(), &mut first.clone(), None, 8e-4, hashing()).unwrap();
-    let mut published = Blob::new(Profile::Url, stack.clone());
+    let mut published = Filter::new(Profile::Url, stack.clone());
     let mut gone: Vec<u64> = Vec::new();
     for day in 1..=60_u64 {
         let removed: Vec<u64> = live.keys().copied().step_by(97).take(20).collect();
@@ -512,7 +511,7 @@ fn updates_add_shapes() {
         let all: Vec<u64> = live.keys().copied().collect();
         let update = Update { live: &all, removed: &gone, allowed: &[], fpr: 1e-3 / 40.0 };
         stack.update(update).unwrap();
-        let child = Blob::new(Profile::Url, stack.clone());
+        let child = Filter::new(Profile::Url, stack.clone());
         let made = Delta::between(&published, &child).unwrap();
         let delta = made.encode().unwrap();
         assert_eq!(Delta::decode(delta.clone()).unwrap(), made);
@@ -541,10 +540,10 @@ fn updates_add_shapes() {
     let expected = stack.max_url_fpr() * 20_000.0;
     assert!((strangers as f64 - expected).abs() < 5.0 * expected.sqrt() + 5.0, "{strangers} for {expected}");
     // Without slots, a delta doesn't fit.
-    let other = Blob::new(Profile::Url, RibbonFilter::from_digests(&mut first.clone(), 1e-4, 7).unwrap());
+    let other = Filter::new(Profile::Url, RibbonFilter::from_digests(&mut first.clone(), 1e-4, 7).unwrap());
     let mut child = other.clone();
     child
-        .filter_mut()
+        .stack_mut()
         .update(Update { live: &first[5..], removed: &first[..5], allowed: &[], fpr: 0.01 })
         .unwrap();
     let mut delta = Delta::between(&other, &child).unwrap().encode().unwrap();

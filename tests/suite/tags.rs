@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bloom_wasm::hash::{Hashing, Secret, digest};
+use bloom_wasm::layers::{LayerKind, Stack, Tagged, TaggedUpdate, Tags, Update};
 use bloom_wasm::slots::{slot, with_slot};
-use bloom_wasm::{
-    Blob, BloomFilter, Delta, LayerKind, Profile, RibbonFilter, Stack, Tagged, TaggedUpdate, Tags, Update,
-};
+use bloom_wasm::{BloomFilter, Delta, Filter, Profile, RibbonFilter};
 
 use crate::common_tags::{Map, Random, lists_of, sixty_four_lists, skewed};
 use crate::naive;
@@ -75,10 +74,10 @@ fn require_small(map: &Map, most: f64) -> f64 {
     require_exact(&stack, map);
     let digests: Vec<u64> = map.keys().map(|key| digest(7, key.as_bytes())).collect();
     let untagged = RibbonFilter::from_digests(&mut digests.clone(), FPR, 7).unwrap();
-    let plain = Blob::from(untagged).byte_length().unwrap();
+    let plain = Filter::from(untagged).byte_length().unwrap();
     let tags = stack.base_tags().unwrap();
     let (bytes, code_bits) = sizes(tags, map);
-    let blob = Blob::from(stack.clone()).encode().unwrap();
+    let blob = Filter::from(stack.clone()).encode().unwrap();
     let dictionary = blob.len() as u64 - plain - bytes as u64;
     let per_key = bytes as f64 * 8.0 / map.len() as f64;
     println!(
@@ -89,7 +88,7 @@ fn require_small(map: &Map, most: f64) -> f64 {
         bytes as f64 * 8.0 / code_bits as f64,
     );
     assert!(bytes as f64 * 8.0 <= most * code_bits as f64);
-    assert_eq!(Blob::decode(blob).unwrap(), Blob::from(stack));
+    assert_eq!(Filter::decode(blob).unwrap(), Filter::from(stack));
     per_key
 }
 
@@ -125,8 +124,8 @@ fn small_lists() {
                 .collect();
             let stack = Stack::build_tagged(&tagged(&map, 3), None, FPR, 3).unwrap();
             require_exact(&stack, &map);
-            let bytes = Blob::from(stack.clone()).encode().unwrap();
-            assert_eq!(Blob::decode(bytes).unwrap().filter(), &stack);
+            let bytes = Filter::from(stack.clone()).encode().unwrap();
+            assert_eq!(Filter::decode(bytes).unwrap().stack(), &stack);
             assert_eq!(stack.tags(b"stranger").unwrap(), <[&str; 0]>::default());
         }
     }
@@ -145,7 +144,7 @@ fn follow(mut map: Map, days: usize, hashing: Hashing, fpr: f64) {
     let mut random = Random(days as u64);
     let names: Vec<String> = map.values().flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect();
     let mut stack = Stack::build_tagged(&tagged(&map, hashing), None, fpr, hashing).unwrap();
-    let mut follower = Blob::from(stack.clone());
+    let mut follower = Filter::from(stack.clone());
     let changes = map.len() / 100;
     for day in 0..days {
         let keys: Vec<_> = map.keys().cloned().collect();
@@ -172,7 +171,7 @@ fn follow(mut map: Map, days: usize, hashing: Hashing, fpr: f64) {
         stack
             .update_tagged(TaggedUpdate { live: &live, removed: &removed, allowed: &[], fpr: fpr / 16.0 })
             .unwrap();
-        let child = Blob::from(stack.clone());
+        let child = Filter::from(stack.clone());
         let delta = Delta::between(&follower, &child).unwrap().encode().unwrap();
         follower = follower.apply(Delta::decode_for(&follower, delta).unwrap()).unwrap();
         assert_eq!(follower, child);
@@ -185,11 +184,11 @@ fn follow(mut map: Map, days: usize, hashing: Hashing, fpr: f64) {
             "{there} removed keys are there, of {expected} expected"
         );
     }
-    require_exact(follower.filter(), &map);
+    require_exact(follower.stack(), &map);
     let bytes = follower.encode().unwrap();
     let read = match hashing.is_keyed() {
-        true => Blob::decode_keyed(bytes, &SECRET.into()).unwrap(),
-        false => Blob::decode(bytes).unwrap(),
+        true => Filter::decode_keyed(bytes, &SECRET.into()).unwrap(),
+        false => Filter::decode(bytes).unwrap(),
     };
     assert_eq!(read, follower);
     let includes = stack.layers().iter().filter(|layer| layer.kind() == LayerKind::Include);
@@ -240,7 +239,7 @@ fn the_example() {
     let expected: Vec<u8> =
         lines[0].split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
     // After the header, and the parameters of one stage.
-    let blob = Blob::from(stack).encode().unwrap();
+    let blob = Filter::from(stack).encode().unwrap();
     assert_eq!(blob[17 + 14 + 4..][..expected.len()], expected);
     for (digest, key) in [(abc, "abc"), (a, "a")] {
         // As in section 7.
@@ -264,13 +263,13 @@ fn urls_with_slots() {
         let stack = Stack::build_tagged(&tagged(&map, hashing), None, FPR, hashing).unwrap();
         assert_eq!(stack.layers().len(), usize::from(paths > 0));
         require_exact(&stack, &map);
-        let blob = Blob::new(Profile::Url, stack);
-        assert_eq!(Blob::decode(blob.encode().unwrap()).unwrap(), blob);
+        let blob = Filter::new(Profile::Url, stack);
+        assert_eq!(Filter::decode(blob.encode().unwrap()).unwrap(), blob);
         // The union over all keys of a URL.
         let keys = ["host7.example/a/b", "host7.example/", "other.example/"];
         let digests = keys.map(|key| with_slot(digest(42, key.as_bytes()), slot(key.as_bytes())));
         let expected = if paths > 0 { &["tag-1", "paths"][..] } else { &["tag-1"] };
-        let mut found = blob.filter().tags_of_all(digests).unwrap();
+        let mut found = blob.stack().tags_of_all(digests).unwrap();
         found.sort_by_key(|name| *name == "paths");
         assert_eq!(found, expected);
     }
@@ -295,7 +294,7 @@ fn the_same_lists_give_the_same_bytes() {
     let bytes = |a: &[u64], b: &[u64]| {
         let lists = vec![("a".to_owned(), keys(a)), ("b".to_owned(), keys(b))];
         let stack = Stack::build_tagged(&Tagged::new(lists, keys(&[9])).unwrap(), None, FPR, 1).unwrap();
-        Blob::from(stack).encode().unwrap()
+        Filter::from(stack).encode().unwrap()
     };
     assert_eq!(bytes(&[1, 2, 3], &[3, 4]), bytes(&[3, 1, 2, 2], &[4, 3]));
     assert_ne!(bytes(&[1, 2, 3], &[3, 4]), bytes(&[1, 2, 3], &[3, 5]));
@@ -331,8 +330,8 @@ fn lists_that_can_not_be() {
     let lists = Tagged::new(all(1..65_536), Vec::new()).unwrap();
     let stack = Stack::build_tagged(&lists, None, 0.5, 0).unwrap();
     assert_eq!(stack.base_tags().unwrap().sets(), 65_535);
-    let blob = Blob::from(stack);
-    assert_eq!(Blob::decode(blob.encode().unwrap()).unwrap(), blob);
+    let blob = Filter::from(stack);
+    assert_eq!(Filter::decode(blob.encode().unwrap()).unwrap(), blob);
 }
 
 /// Names of updates count, too.
@@ -363,19 +362,19 @@ fn a_blob_with_names_of_its_own_is_no_shard() {
     let map = skewed(100, [40, 30, 20, 10]);
     let live = tagged(&map, 1);
     let own: Vec<String> = live.names().map(str::to_owned).collect();
-    let bytes = Blob::from(Stack::build_tagged(&live, None, FPR, 1).unwrap()).encode().unwrap();
+    let bytes = Filter::from(Stack::build_tagged(&live, None, FPR, 1).unwrap()).encode().unwrap();
     let many = (0..255).map(|i| format!("tag-{i}")).collect();
     for names in [own[..1].to_vec(), own.clone(), vec!["another".to_owned()], many] {
-        let blob = Blob::decode_shard(bytes.clone(), None, &names).unwrap();
-        let found: Vec<_> = blob.filter().tag_names().collect();
+        let blob = Filter::decode_shard(bytes.clone(), None, &names).unwrap();
+        let found: Vec<_> = blob.stack().tag_names().collect();
         assert_eq!(found, [&names[..], &own].concat());
         for key in map.keys() {
-            assert!(blob.filter().tags(key.as_bytes()).is_ok_and(|tags| tags.len() <= own.len()));
+            assert!(blob.stack().tags(key.as_bytes()).is_ok_and(|tags| tags.len() <= own.len()));
         }
     }
     // The names of a manifest must differ, and so must those of a blob.
     let twice = ["a".to_owned(), "a".to_owned()];
-    assert_eq!(Blob::decode_shard(bytes, None, &twice).unwrap_err().code(), "invalid_parameter");
+    assert_eq!(Filter::decode_shard(bytes, None, &twice).unwrap_err().code(), "invalid_parameter");
 }
 
 /// Filters with tags and without don't mix, and only ribbon filters have tags.
@@ -403,11 +402,11 @@ fn with_tags_or_without() {
         Delta::between(&with.clone().into(), &without.clone().into()).unwrap_err().code(),
         "incompatible"
     );
-    let parent = Blob::from(without.clone());
+    let parent = Filter::from(without.clone());
     let mut child = parent.clone();
-    child.filter_mut().update(Update { live: &[1], ..update }).unwrap();
+    child.stack_mut().update(Update { live: &[1], ..update }).unwrap();
     let mut delta = Delta::between(&parent, &child).unwrap().encode().unwrap();
-    let parent = Blob::from(with);
+    let parent = Filter::from(with);
     delta[17..25].copy_from_slice(&parent.id().unwrap().to_le_bytes());
     naive::seal(&mut delta);
     let error = parent.apply(Delta::decode(delta).unwrap()).unwrap_err();

@@ -15,7 +15,6 @@ const FILES: Record<string, Record<string, string>> = {
     "docs/javascript.md": "In JavaScript",
     "docs/lists.md": "URLs and passwords",
     "docs/errors.md": "Errors",
-    "docs/rust.md": "In Rust",
     "docs/benchmarks.md": "Benchmarks",
   },
   "In depth": {
@@ -34,6 +33,7 @@ const FILES: Record<string, Record<string, string>> = {
     "examples/signup/README.md": "Signup form",
     "examples/worker/README.md": "Cloudflare Worker",
     "examples/spark/README.md": "Spark",
+    "examples/wasm-pack/README.md": "With wasm-pack alone",
   },
   Project: {
     "FORMAT.md": "The blob's format",

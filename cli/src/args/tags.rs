@@ -23,7 +23,7 @@ pub struct TagArgs {
 fn parse(text: &str) -> Result<TagList> {
     let (name, list) = text.split_once('=').unwrap_or((text, ""));
     ensure!(!list.is_empty(), "give a name and a list, such as phishing=phishing.txt");
-    bloom_wasm::layers::require_tag_name(name)?;
+    bloom_wasm::internal::require_tag_name(name)?;
     Ok(TagList { name: name.to_owned(), list: list.into() })
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use bloom_wasm::Blob;
+use bloom_wasm::Filter;
 use bloom_wasm::keys::native::Native;
 use bloom_wasm::keys::{Input, lines};
 
@@ -56,11 +56,11 @@ pub fn run(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
     let secret = args.secret.read()?;
     let mut asked = if args.file.is_dir() {
         match Folder::open(&args.file, secret, &[])?.contents {
-            Contents::Whole(blob, _) => Asked::Blob(*blob),
+            Contents::Whole(blob, _) => Asked::Filter(*blob),
             Contents::Sharded(sharded) => Asked::Sharded(sharded),
         }
     } else {
-        Asked::Blob(blob::open(&args.file, secret.as_ref(), streams)?)
+        Asked::Filter(blob::open(&args.file, secret.as_ref(), streams)?)
     };
     let block = if matches!(asked, Asked::Sharded(_)) { FOLDER_BLOCK } else { BLOCK };
     let Streams { input, out, terminal, .. } = streams;
@@ -111,7 +111,7 @@ pub fn run(args: CheckArgs, streams: &mut Streams) -> Result<Answer> {
 
 /// What keys are looked up in.
 enum Asked {
-    Blob(Blob),
+    Filter(Filter),
     Sharded(Box<Sharded>),
 }
 
@@ -119,13 +119,13 @@ impl Asked {
     /// For each line, the tags of its keys, separated by commas; none if no key is maybe present.
     fn has_each(&mut self, block: &[&[u8]]) -> Result<Vec<Option<String>>> {
         let profile = match self {
-            Asked::Blob(blob) => blob.profile(),
+            Asked::Filter(blob) => blob.profile(),
             Asked::Sharded(sharded) => sharded.sharding.profile(),
         };
         let inputs = block.iter().map(|line| Input::parse(&Native, profile, line));
         let inputs: Vec<_> = inputs.collect::<bloom_wasm::error::Result<_>>()?;
         match self {
-            Asked::Blob(blob) => {
+            Asked::Filter(blob) => {
                 let found = has_each(blob, &inputs)?;
                 let tags =
                     inputs.iter().zip(found).map(|(input, found)| tags_of(blob, input.as_ref(), found));
@@ -140,8 +140,8 @@ impl Asked {
 }
 
 /// The tags of all keys of an input that was found.
-fn tags_of(blob: &Blob, input: Option<&Input>, found: bool) -> bloom_wasm::error::Result<Option<String>> {
-    let filter = blob.filter();
+fn tags_of(blob: &Filter, input: Option<&Input>, found: bool) -> bloom_wasm::error::Result<Option<String>> {
+    let filter = blob.stack();
     if !found || !filter.is_tagged() {
         return Ok(found.then(String::new));
     }
@@ -150,7 +150,7 @@ fn tags_of(blob: &Blob, input: Option<&Input>, found: bool) -> bloom_wasm::error
 }
 
 /// Whether a key of each input is maybe present.
-fn has_each(blob: &Blob, inputs: &[Option<Input>]) -> bloom_wasm::error::Result<Vec<bool>> {
+fn has_each(blob: &Filter, inputs: &[Option<Input>]) -> bloom_wasm::error::Result<Vec<bool>> {
     let (mut keys, mut counts) = (Vec::new(), Vec::with_capacity(inputs.len()));
     for input in inputs {
         let before = keys.len();
@@ -159,7 +159,7 @@ fn has_each(blob: &Blob, inputs: &[Option<Input>]) -> bloom_wasm::error::Result<
         }
         counts.push(keys.len() - before);
     }
-    let mut answers = blob.filter().has_many(&keys)?.into_iter();
+    let mut answers = blob.stack().has_many(&keys)?.into_iter();
     let any = |count| answers.by_ref().take(count).fold(false, |found, answer| found | answer);
     Ok(counts.into_iter().map(any).collect())
 }

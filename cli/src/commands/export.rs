@@ -35,7 +35,7 @@ pub fn run(args: ExportArgs, streams: &mut Streams) -> Result<Answer> {
         Some(Error::SecretRequired) => error.context("no other software reads keyed filters"),
         _ => error,
     })?;
-    let filter = wrapped.filter().base_alone().with_context(|| read::name(&args.file))?;
+    let filter = wrapped.stack().base_alone().with_context(|| read::name(&args.file))?;
     let bytes = interop::export(filter, args.format).with_context(|| {
         format!("{}, of kind {}, as {}", read::name(&args.file), filter.name(), args.format.name())
     })?;

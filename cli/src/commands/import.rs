@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail, ensure};
-use bloom_wasm::Blob;
+use bloom_wasm::Filter;
 use bloom_wasm::interop::{self, Format};
 use bloom_wasm::keys::Input;
 
@@ -83,7 +83,7 @@ pub fn run(args: ImportArgs, streams: &mut Streams) -> Result<Answer> {
     let filter = interop::read(args.format, &options, &bytes).with_context(name)?;
     require_text(filter.keys(), profile)?;
     drop(bytes);
-    let mut made = Blob::new(profile, filter);
+    let mut made = Filter::new(profile, filter);
     made.describe(args.name, args.created_at.map(created_at).transpose()?)?;
     let mut rows = vec![("read", format!("{}, {}", name(), args.format.name()))];
     if !args.members.is_empty() {
@@ -101,11 +101,11 @@ pub fn run(args: ImportArgs, streams: &mut Streams) -> Result<Answer> {
 
 /// Asks for all keys of lists, and fails if one is absent. Returns how many there are, in words. A file is read even
 /// with wrong options, and only a key that must be present reveals that.
-fn ask(made: &Blob, lists: &[PathBuf], streams: &mut Streams) -> Result<String> {
+fn ask(made: &Filter, lists: &[PathBuf], streams: &mut Streams) -> Result<String> {
     let (mut count, mut absent, mut first) = (0, 0, None);
     let take = |(count, absent, first): &mut (u64, u64, Option<String>), input: &Input, place: Place| {
         *count += 1;
-        if !made.filter().has(&blob::key_of(made, input.own())?) {
+        if !made.stack().has(&blob::key_of(made, input.own())?) {
             *absent += 1;
             first.get_or_insert_with(|| format!("{}: {}", place(), quoted(input.own())));
         }

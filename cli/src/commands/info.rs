@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use bloom_wasm::filters::AnyFilter;
 use bloom_wasm::info::Parameter;
-use bloom_wasm::{Blob, Delta, Filter, FilterInfo, Kind, LayerKind, Profile, Stack};
+use bloom_wasm::layers::{LayerKind, Stack};
+use bloom_wasm::{Delta, Kind, Profile};
 
 use crate::args::secret::SecretArgs;
 use crate::files::blob::decode;
@@ -40,7 +42,7 @@ pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
     }
     let bytes = read::any(&args.file, streams)?;
     let name = || read::name(&args.file);
-    if Blob::is_delta(&bytes) {
+    if Delta::is_delta(&bytes) {
         let delta = match &secret {
             Some(secret) => Delta::decode_keyed(bytes, secret),
             None => Delta::decode(bytes),
@@ -55,14 +57,14 @@ pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
         return Ok(Answer::Yes);
     }
     let blob = decode(bytes, secret.as_ref()).with_context(name)?;
-    let info = FilterInfo::of(&blob)?;
+    let info = blob.info()?;
     if args.json {
         streams.print_json(&info)?;
         return Ok(Answer::Yes);
     }
     let or = |value: Option<String>, otherwise: &str| value.unwrap_or_else(|| otherwise.to_owned());
     let mut rows = vec![
-        ("kind", format!("{}: {}", info.kind, kind_in_words(blob.filter().base().kind()))),
+        ("kind", format!("{}: {}", info.kind, kind_in_words(blob.stack().base().kind()))),
         ("profile", format!("{}: {}", info.profile, profile_in_words(blob.profile()))),
         ("name", or(info.name.map(str::to_owned), "none")),
         ("created", or(info.created_at.map(time_in_words), "unknown")),
@@ -70,7 +72,7 @@ pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
             "keys",
             match info.count {
                 Some(count) => grouped(count),
-                None => about(blob.filter().estimated_count()),
+                None => about(blob.stack().estimated_count()),
             },
         ),
         (
@@ -88,7 +90,7 @@ pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
         ("fpr now", {
             let absent =
                 if blob.profile() == Profile::Url { "a URL that isn't listed" } else { "an absent key" };
-            let rate = Rates::of(blob.filter(), blob.profile()).in_words();
+            let rate = Rates::of(blob.stack(), blob.profile()).in_words();
             format!("{rate}: the chance that {absent} is maybe present")
         }),
         ("bits", grouped(info.bits)),
@@ -102,7 +104,7 @@ pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
         ),
         ("seed", info.seed.to_string()),
         ("keyed", keyed_in_words(info.keyed)),
-        ("layers", layers_in_words(blob.filter())),
+        ("layers", layers_in_words(blob.stack())),
         ("size", {
             let per_key = info.bits_per_key.map(|bits| format!(", {bits:.2} bits a key")).unwrap_or_default();
             format!("{} bytes{per_key}", grouped(info.byte_length))
@@ -111,7 +113,7 @@ pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
     ];
     if info.tags.is_some() {
         let keys = rows.iter().position(|(name, _)| *name == "keys").map_or(rows.len(), |at| at + 1);
-        rows.insert(keys, ("tags", tags_in_words(blob.filter().tag_counts())));
+        rows.insert(keys, ("tags", tags_in_words(blob.stack().tag_counts())));
     }
     if let Some(foreign) = &info.foreign {
         rows.insert(1, ("foreign", foreign_in_words(foreign)));
@@ -155,7 +157,7 @@ fn layers_in_words(stack: &Stack) -> String {
     let excludes = stack.layers().len() - includes;
     // A list of URLs is built like this if its keys fall into two groups.
     let other_shapes = match (stack.base(), stack.layers().first()) {
-        (Filter::Ribbon(base), Some(first)) => {
+        (AnyFilter::Ribbon(base), Some(first)) => {
             first.kind() == LayerKind::Include
                 && !base.slots().is_empty()
                 && first.slots().is_disjoint(base.slots())

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
+use bloom_wasm::Filter;
+use bloom_wasm::filters::AnyFilter;
+use bloom_wasm::internal::append;
 use bloom_wasm::keys::Input;
-use bloom_wasm::vectors::append;
-use bloom_wasm::{Blob, Filter};
 use serde::Serialize;
 
 use crate::args::omitted::Omitted;
@@ -106,7 +107,7 @@ pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
     let take = |(count, missing, digests): &mut (u64, u64, Vec<u64>), input: &Input, _: Place| {
         *count += 1;
         let key = key_of(&blob, input.own())?;
-        let digest = blob.filter().hashing().digest(&key);
+        let digest = blob.stack().hashing().digest(&key);
         *missing += u64::from(!has(&blob, &key, digest));
         if !args.absent.is_empty() {
             digests.push(digest);
@@ -129,7 +130,7 @@ pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
         },
     )?;
     members.sort_unstable();
-    let filter = blob.filter();
+    let filter = blob.stack();
     require_members(&args, &summary, count, filter.count() == Some(0) || filter.estimated_count() == 0.0)?;
 
     let estimated_fpr = filter.estimated_fpr();
@@ -146,8 +147,8 @@ pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
 }
 
 /// How many keys of lists with tags, and of those without, have other tags than those of their lists.
-fn wrong_tags(blob: &Blob, args: &VerifyArgs, streams: &mut Streams) -> Result<u64> {
-    let filter = blob.filter();
+fn wrong_tags(blob: &Filter, args: &VerifyArgs, streams: &mut Streams) -> Result<u64> {
+    let filter = blob.stack();
     let (profile, hashing) = (blob.profile(), *filter.hashing());
     ensure!(filter.is_tagged(), "{NO_TAGS}");
     let (untagged, summary) = if args.members.is_empty() {
@@ -269,16 +270,16 @@ impl Verdict {
 }
 
 /// Asks for a key by its digest, unless the filter hashes its own way.
-fn has(blob: &Blob, key: &[u8], digest: u64) -> bool {
-    match blob.filter().base() {
-        Filter::Foreign(filter) => filter.has(key),
-        _ => blob.filter().has_digest(digest),
+fn has(blob: &Filter, key: &[u8], digest: u64) -> bool {
+    match blob.stack().base() {
+        AnyFilter::Foreign(filter) => filter.has(key),
+        _ => blob.stack().has_digest(digest),
     }
 }
 
 /// Asks for the lines of lists, except for those with a member among their keys. The members are sorted.
 fn listed_probes(
-    blob: &Blob,
+    blob: &Filter,
     lists: &[PathBuf],
     members: &[u64],
     streams: &mut Streams,
@@ -287,7 +288,7 @@ fn listed_probes(
     let take = |(probes, hits): &mut (u64, u64), input: &Input, _: Place| {
         let keys = input.keys().map(|key| {
             let key = key_of(blob, key)?;
-            Ok((blob.filter().hashing().digest(&key), key))
+            Ok((blob.stack().hashing().digest(&key), key))
         });
         let keys = keys.collect::<bloom_wasm::error::Result<Vec<_>>>()?;
         if !keys.iter().any(|(digest, _)| members.binary_search(digest).is_ok()) {

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use bloom_wasm::Filter;
+use bloom_wasm::filters::AnyFilter;
 use bloom_wasm::hash::Secret;
-use bloom_wasm::{Blob, Filter, FilterInfo};
 use serde::Serialize;
 
 use super::{read, write};
@@ -13,21 +14,21 @@ use crate::streams::{Answer, Streams, unless_closed};
 use crate::text::{self, Row, grouped};
 
 /// Reads a blob; `-` is standard input.
-pub fn open(path: &Path, secret: Option<&Secret>, streams: &mut Streams) -> Result<Blob> {
+pub fn open(path: &Path, secret: Option<&Secret>, streams: &mut Streams) -> Result<Filter> {
     decode(read::any(path, streams)?, secret).with_context(|| read::name(path))
 }
 
 /// Reads the blob of a filter that is keyed if there is a secret.
-pub fn decode(bytes: Vec<u8>, secret: Option<&Secret>) -> bloom_wasm::error::Result<Blob> {
+pub fn decode(bytes: Vec<u8>, secret: Option<&Secret>) -> bloom_wasm::error::Result<Filter> {
     match secret {
-        Some(secret) => Blob::decode_keyed(bytes, secret),
-        None => Blob::decode(bytes),
+        Some(secret) => Filter::decode_keyed(bytes, secret),
+        None => Filter::decode(bytes),
     }
 }
 
 /// Writes a blob, and reports it unless the blob goes to standard output.
 pub fn save(
-    blob: &Blob,
+    blob: &Filter,
     path: &Path,
     json: bool,
     before: &[Row],
@@ -39,7 +40,7 @@ pub fn save(
         streams.print_blob(&bytes)?;
         return Ok(Answer::Yes);
     }
-    let info = FilterInfo::of(blob)?;
+    let info = blob.info()?;
     let per_key = info.bits_per_key.map(|bits| format!(", {bits:.2} bits a key")).unwrap_or_default();
     let size = [("size", format!("{} bytes{per_key}", grouped(info.byte_length)))];
     let rows = [before, &size, after].concat();
@@ -74,9 +75,9 @@ pub fn save_bytes(
 }
 
 /// The bytes of a key. If the keys are numbers, a line has a number in decimal digits.
-pub fn key_of<'a>(blob: &Blob, line: &'a [u8]) -> bloom_wasm::error::Result<Cow<'a, [u8]>> {
-    match blob.filter().base() {
-        Filter::Foreign(filter) => filter.keys().parse(line),
+pub fn key_of<'a>(blob: &Filter, line: &'a [u8]) -> bloom_wasm::error::Result<Cow<'a, [u8]>> {
+    match blob.stack().base() {
+        AnyFilter::Foreign(filter) => filter.keys().parse(line),
         _ => Ok(line.into()),
     }
 }

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::slice::from_ref;
 
 use anyhow::Result;
+use bloom_wasm::Profile;
 use bloom_wasm::hash::Hashing;
+use bloom_wasm::internal::{append, copied};
 use bloom_wasm::keys::Input;
 use bloom_wasm::keys::list::{Allowlist, Conflict, remove_conflicts};
+use bloom_wasm::layers::Tagged;
 use bloom_wasm::shards::Sharding;
-use bloom_wasm::vectors::{append, copied};
-use bloom_wasm::{Profile, Tagged};
 
 use super::keys::{self, Notices, Summary};
 use super::lines::Place;

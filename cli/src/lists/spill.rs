@@ -4,10 +4,10 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
 
 use bloom_wasm::error::Result;
-use bloom_wasm::shards::Sharding;
 #[cfg(target_os = "wasi")]
-use bloom_wasm::vectors::append;
-use bloom_wasm::vectors::reserve;
+use bloom_wasm::internal::append;
+use bloom_wasm::internal::reserve;
+use bloom_wasm::shards::Sharding;
 
 /// The most files that the digests go to. Each file is later read as a whole.
 const FILES: u32 = 64;

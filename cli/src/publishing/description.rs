@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use bloom_wasm::hash::Secret;
+use bloom_wasm::layers::Stack;
 use bloom_wasm::shards::Sharding;
 use bloom_wasm::slots::{LOWEST, LOWEST_URL};
-use bloom_wasm::{Kind, Profile, Stack};
+use bloom_wasm::{Kind, Profile};
 
 use super::feed::include_fpr;
 use super::manifest::{self, FeedPayload, Head, Identity, Manifest, ManifestPayload, ShardsPayload};
@@ -145,7 +146,10 @@ impl DescriptionArgs {
                 rate(least)
             );
         }
-        self.name.as_ref().map_or(Ok(()), |name| bloom_wasm::format::require_name(name)).context("--name")?;
+        self.name
+            .as_ref()
+            .map_or(Ok(()), |name| bloom_wasm::internal::require_name(name))
+            .context("--name")?;
         Ok(State::new(Identity::new(feed_id, self.name.clone(), profile, fpr, &hashing), self.shards))
     }
 

@@ -13,9 +13,10 @@ use crate::files::write;
 use crate::streams::Streams;
 use crate::text::in_words;
 use bloom_wasm::digests::{sort, strangers};
+use bloom_wasm::internal::{append, copied};
 use bloom_wasm::layers::MAX_TAGS;
-use bloom_wasm::vectors::{append, copied};
-use bloom_wasm::{Blob, Delta, Kind, Stack, Tagged, TaggedUpdate, Update};
+use bloom_wasm::layers::{Tagged, TaggedUpdate, Update};
+use bloom_wasm::{Builder, Delta};
 
 /// The most deltas over a base. Each makes a query a little slower.
 const DELTAS: usize = 8;
@@ -76,7 +77,7 @@ impl Feed {
             return Ok(lists.tags().map(str::to_owned).collect());
         };
         Ok(match read_files(&self.dir, live.files.iter(), self.secret.as_ref()) {
-            Ok(blob) => blob.filter().tag_names().map(str::to_owned).collect(),
+            Ok(blob) => blob.stack().tag_names().map(str::to_owned).collect(),
             Err(why) => {
                 streams.warn(&format!("can't tell whether the feed had tags: {}", in_words(&why)));
                 Vec::new()
@@ -255,7 +256,7 @@ impl Next {
             }
         };
         let counts = tagged.counts()?;
-        for (name, before) in blob.filter().tag_counts() {
+        for (name, before) in blob.stack().tag_counts() {
             let before = before.context("a feed must know how many keys have a tag")?;
             let number = tagged.names().position(|now| now == name);
             let change = Change::of_counts(before.into(), number.map_or(0, |number| counts[number]));
@@ -263,13 +264,13 @@ impl Next {
         }
         let stays = |digest: &u64| old.binary_search(digest).is_ok();
         // The tags of the base and its deltas add up, including those that were dropped.
-        let names: BTreeSet<_> = blob.filter().tag_names().chain(tagged.names()).collect();
+        let names: BTreeSet<_> = blob.stack().tag_names().chain(tagged.names()).collect();
         if names.len() > MAX_TAGS {
             self.unusable =
                 Some(format!("with the tags that were dropped, there would be more than {MAX_TAGS}"));
             return Ok(0);
         }
-        let changed = blob.filter().changed_tags(tagged)?;
+        let changed = blob.stack().changed_tags(tagged)?;
         Ok(changed.iter().filter(|digest| stays(digest)).count() as u64)
     }
 
@@ -346,13 +347,15 @@ impl Next {
         let (profile, hashing) = (state.identity.profile()?, publisher.hashing()?);
         let fpr = state.identity.fpr * BASE_SHARE;
         let allowed = (!self.allowed.is_empty()).then_some(&self.allowed[..]);
-        let stack = match &self.tagged {
-            None => Stack::build(Kind::Ribbon.into(), &mut copied(&self.members)?, allowed, fpr, hashing)?,
-            Some(tagged) => Stack::build_tagged(tagged, allowed, fpr, hashing)?,
+        let mut builder = Builder::new(profile).fpr(fpr).hashing(hashing);
+        if let Some(name) = &state.identity.name {
+            builder = builder.name(name);
+        }
+        let filter = match &self.tagged {
+            None => builder.build_digests(&mut copied(&self.members)?, allowed)?,
+            Some(tagged) => builder.build_tagged(tagged, allowed)?,
         };
-        let mut blob = Blob::new(profile, stack);
-        blob.describe(state.identity.name.clone(), None)?;
-        let bytes = blob.encode()?;
+        let bytes = filter.encode()?;
         let file = FeedFile { file: File::new(FileKind::Base, &bytes), changes: 0, removed: None };
         Ok(NewFile { keep: 0, file, bytes, replaced: Some(reason) })
     }
@@ -366,8 +369,8 @@ impl Next {
         let fpr = include_fpr(state.identity.fpr);
         let (removed, allowed) = (&removed[..], &self.allowed[..]);
         match &self.tagged {
-            None => child.filter_mut().update(Update { live: &self.members, removed, allowed, fpr })?,
-            Some(live) => child.filter_mut().update_tagged(TaggedUpdate { live, removed, allowed, fpr })?,
+            None => child.stack_mut().update(Update { live: &self.members, removed, allowed, fpr })?,
+            Some(live) => child.stack_mut().update_tagged(TaggedUpdate { live, removed, allowed, fpr })?,
         }
         child.describe(state.identity.name.clone(), None)?;
         Ok(Delta::between(&parent, &child)?.encode()?)
@@ -389,7 +392,7 @@ impl Next {
             return Ok(false);
         }
         let blob = read_files(dir, state.files.iter().map(|file| &file.file), secret.as_ref())?;
-        let hits = |digest| blob.filter().has_digest(digest);
+        let hits = |digest| blob.stack().has_digest(digest);
         Ok(!strangers(&self.allowed, &self.members, &hits)?.is_empty())
     }
 }

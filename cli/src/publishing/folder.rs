@@ -1,7 +1,7 @@
 //! The folder of a feed as it is on a host, with shards or without: described, read and queried, for `info`, `check`,
 //! `verify` and `feed verify`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -23,9 +23,8 @@ use crate::streams::Streams;
 use crate::text::{Row, grouped, keyed_in_words, per_key, rate, tags_in_words, time_in_words};
 use bloom_wasm::hash::Secret;
 use bloom_wasm::keys::Input;
-use bloom_wasm::layers::has_number;
 use bloom_wasm::shards::{Entry, Sharding};
-use bloom_wasm::{Blob, Profile};
+use bloom_wasm::{Filter, Profile};
 
 /// A feed that is read.
 pub struct Folder {
@@ -36,7 +35,7 @@ pub struct Folder {
 /// What can be queried.
 pub enum Contents {
     /// One filter, and the feed's files.
-    Whole(Box<Blob>, FeedPayload),
+    Whole(Box<Filter>, FeedPayload),
     Sharded(Box<Sharded>),
 }
 
@@ -49,7 +48,7 @@ pub struct Sharded {
     /// The names of the tags, by their numbers.
     names: Vec<String>,
     pages: HashMap<usize, Vec<Entry>>,
-    blobs: HashMap<u32, Blob>,
+    blobs: HashMap<u32, Filter>,
     /// The bytes of these blobs.
     held: u64,
 }
@@ -88,7 +87,7 @@ impl Folder {
             let hashing = payload.head.identity.hashing(secret.as_ref()).with_context(name)?;
             let blob = read_files(dir, payload.files.iter(), secret.as_ref())?;
             let fits =
-                blob.profile() == payload.head.identity.profile()? && *blob.filter().hashing() == hashing;
+                blob.profile() == payload.head.identity.profile()? && *blob.stack().hashing() == hashing;
             ensure!(fits, "{}: its files have another profile, seed or secret", name());
             return Ok(Folder { is_signed, contents: Contents::Whole(Box::new(blob), payload) });
         }
@@ -142,8 +141,8 @@ impl Folder {
                 expired,
                 keyed: payload.head.identity.is_keyed(),
                 byte_length: payload.files.iter().map(|file| file.bytes).sum(),
-                rates: Rates::of(blob.filter(), blob.profile()),
-                layers: blob.filter().layers().len(),
+                rates: Rates::of(blob.stack(), blob.profile()),
+                layers: blob.stack().layers().len(),
             },
             Contents::Sharded(sharded) => Description::Sharded {
                 payload: sharded.shards.clone(),
@@ -183,14 +182,14 @@ impl Folder {
         match &self.contents {
             Contents::Whole(blob, payload) => {
                 let bytes = payload.files.iter().map(|file| file.bytes).sum();
-                if blob.filter().is_tagged() {
-                    rows.push(("tags", tags_in_words(blob.filter().tag_counts())));
+                if blob.stack().is_tagged() {
+                    rows.push(("tags", tags_in_words(blob.stack().tag_counts())));
                 }
                 rows.extend([
                     ("files", format!("{}, {} bytes in total", payload.files.len(), grouped(bytes))),
-                    ("layers", blob.filter().layers().len().to_string()),
+                    ("layers", blob.stack().layers().len().to_string()),
                     budget,
-                    ("fpr", format!("{} expected", Rates::of(blob.filter(), profile).in_words())),
+                    ("fpr", format!("{} expected", Rates::of(blob.stack(), profile).in_words())),
                 ]);
             }
             Contents::Sharded(sharded) => {
@@ -232,18 +231,19 @@ impl Sharded {
     }
 
     /// A shard.
-    pub fn shard(&mut self, shard: u32) -> Result<&Blob> {
+    pub fn shard(&mut self, shard: u32) -> Result<&Filter> {
         if !self.blobs.contains_key(&shard) {
             let entry = self.entry(shard)?;
             let name = hex(&entry.sha256);
             let context = || self.dir.join(&name).display().to_string();
             let bytes = read_file(&self.dir, &name, Some(entry.bytes.into()))?;
-            let blob = Blob::decode_shard(bytes, self.secret.as_ref(), &self.names).with_context(context)?;
+            let blob =
+                Filter::decode_shard(bytes, self.secret.as_ref(), &self.names).with_context(context)?;
             if blob.profile() != self.sharding.profile()
-                || blob.filter().hashing() != self.sharding.hashing()
+                || blob.stack().hashing() != self.sharding.hashing()
                 || count(&blob)? != entry.count
-                || blob.filter().is_tagged() != self.shards.tags.is_some()
-                || blob.filter().tag_names().count() != self.names.len()
+                || blob.stack().is_tagged() != self.shards.tags.is_some()
+                || blob.stack().tag_names().count() != self.names.len()
             {
                 bail!("{}: it isn't a shard of this filter", context());
             }
@@ -266,20 +266,18 @@ impl Sharded {
                 asked.entry(self.sharding.shard_of(key)).or_default().push((i, digest));
             }
         }
-        let mut answers = vec![None; inputs.len()];
+        let mut answers: Vec<Option<BTreeSet<String>>> = vec![None; inputs.len()];
         for (shard, keys) in asked {
-            let filter = self.shard(shard)?.filter();
+            let filter = self.shard(shard)?.stack();
             for (i, digest) in keys.into_iter().filter(|(_, digest)| filter.has_digest(*digest)) {
-                let answer = answers[i].get_or_insert([0; 4]);
+                let answer = answers[i].get_or_insert_default();
                 if filter.is_tagged() {
-                    let more = filter.tag_numbers([digest])?;
-                    answer.iter_mut().zip(more).for_each(|(answer, more)| *answer |= more);
+                    answer.extend(filter.tags_of_all([digest])?.into_iter().map(str::to_owned));
                 }
             }
         }
-        let names = |numbers| {
-            let names = self.names.iter().enumerate().filter(|(number, _)| has_number(&numbers, *number));
-            names.map(|(_, name)| &name[..]).collect()
+        let names = |found: BTreeSet<String>| {
+            self.names.iter().filter(|name| found.contains(*name)).map(|name| &name[..]).collect()
         };
         Ok(answers.into_iter().map(|answer| answer.map(names)).collect())
     }
@@ -308,7 +306,7 @@ impl Sharded {
         let mut next = 0..;
         for part in spill.parts() {
             for (digests, shard) in part.with_context(name)?.into_iter().zip(next.by_ref()) {
-                let filter = self.shard(shard)?.filter();
+                let filter = self.shard(shard)?.stack();
                 rates.push(Rates::of(filter, sharding.profile()));
                 let denied = digests.all().iter().filter(|&&digest| !filter.has_digest(digest));
                 false_negatives += denied.count() as u64;

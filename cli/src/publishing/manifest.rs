@@ -13,8 +13,9 @@ use sha2::{Digest, Sha256};
 
 use crate::files::read;
 use crate::text::tags_in_words;
-use bloom_wasm::hash::{Access, Hashing, Secret};
-use bloom_wasm::layers::{MAX_TAGS, require_tag_name};
+use bloom_wasm::hash::{Hashing, Secret};
+use bloom_wasm::internal::require_tag_name;
+use bloom_wasm::layers::MAX_TAGS;
 use bloom_wasm::shards::{PAGE, Sharding};
 use bloom_wasm::{Kind, Profile};
 
@@ -259,7 +260,7 @@ impl Identity {
         let check = self.check.as_deref().map(|check| u64::from_str_radix(check, 16));
         let (seed, check) =
             (self.seed.parse().context("a bad seed")?, check.transpose().context("a bad check")?);
-        let hashing = Access::Secret(secret).hashing(seed, check)?;
+        let hashing = Hashing::of_blob(seed, check, secret)?;
         Ok(hashing.for_filter(self.profile()?, Kind::Ribbon))
     }
 }

@@ -40,7 +40,7 @@ pub fn read(dir: &Path, feed: &ShardedFeed) -> Result<Vec<Entry>> {
         let blob = decode(bytes, feed.secret.as_ref()).with_context(name)?;
         let filter = ribbon(&blob).with_context(name)?;
         let described = blob.name().is_some() || blob.created_at().is_some();
-        let plain = !described && !blob.filter().is_tagged() && blob.profile() != Profile::Url;
+        let plain = !described && !blob.stack().is_tagged() && blob.profile() != Profile::Url;
         ensure!(plain, "{}: `feed build-shard` didn't make this", name());
         let (of_feed, of_part) = (sharding.hashing().seed(), filter.hashing().seed());
         ensure!(of_feed == of_part, "{}: its seed is {of_part}; that of the feed is {of_feed}", name());

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use bloom_wasm::hash::Secret;
 use bloom_wasm::shards::{ENTRY, Entry, PAGE, Sharding, read_page};
-use bloom_wasm::{Blob, Delta, Profile};
+use bloom_wasm::{Delta, Filter, Profile};
 
 use super::manifest::{File, ShardsPayload, hex, sha256};
 use crate::files::blob::decode;
@@ -29,7 +29,7 @@ pub fn read_files<'a>(
     dir: &Path,
     files: impl Iterator<Item = &'a File>,
     secret: Option<&Secret>,
-) -> Result<Blob> {
+) -> Result<Filter> {
     let mut blob = None;
     for file in files {
         let name = || dir.join(&file.sha256).display().to_string();
@@ -38,7 +38,7 @@ pub fn read_files<'a>(
             None => decode(bytes, secret).with_context(name)?,
             Some(blob) => {
                 let delta = Delta::decode_for(&blob, bytes).with_context(name)?;
-                Blob::apply(&blob, delta).with_context(name)?
+                Filter::apply(&blob, delta).with_context(name)?
             }
         });
     }

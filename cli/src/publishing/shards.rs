@@ -6,9 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use bloom_wasm::filters::AnyFilter;
 use bloom_wasm::layers::MAX_TAGS;
+use bloom_wasm::layers::{Stack, Tagged};
 use bloom_wasm::shards::{Entry, MAX_SHARD, Sharding, write_page};
-use bloom_wasm::{Blob, Filter, Kind, RibbonFilter, Stack, Tagged};
+use bloom_wasm::{Filter, Kind, RibbonFilter};
 
 use super::guard::{Change, GuardArgs};
 use super::manifest::{self, ShardsPayload, Tag, hex, sha256};
@@ -22,16 +24,16 @@ use crate::streams::Streams;
 use crate::text::{counted, in_words};
 
 /// The number of different keys of a shard.
-pub fn count(blob: &Blob) -> Result<u32> {
+pub fn count(blob: &Filter) -> Result<u32> {
     ribbon(blob)?;
-    let count = blob.filter().count().context("a shard must know its count")?;
+    let count = blob.stack().count().context("a shard must know its count")?;
     Ok(u32::try_from(count)?)
 }
 
 /// The filter of a shard, without its layers.
-pub fn ribbon(blob: &Blob) -> Result<&RibbonFilter> {
-    match blob.filter().base() {
-        Filter::Ribbon(filter) => Ok(filter),
+pub fn ribbon(blob: &Filter) -> Result<&RibbonFilter> {
+    match blob.stack().base() {
+        AnyFilter::Ribbon(filter) => Ok(filter),
         _ => bail!("a shard must be a ribbon filter"),
     }
 }
@@ -66,7 +68,7 @@ impl Shard {
                 None => Stack::build(Kind::Ribbon.into(), digests, allowed, fpr, hashing)?,
                 Some(tagged) => Stack::build_tagged_shard(tagged, allowed, fpr, hashing)?,
             };
-            let blob = Blob::new(sharding.profile(), stack);
+            let blob = Filter::new(sharding.profile(), stack);
             let bytes = blob.encode()?;
             let tags = tagged.map_or(Ok(Vec::new()), Tagged::counts)?;
             Ok(Shard { entry: Entry { count: count(&blob)?, ..entry_of(&bytes)? }, bytes, tags })

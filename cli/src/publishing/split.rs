@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use bloom_wasm::digests::{sort, subtract};
+use bloom_wasm::internal::copied;
 use bloom_wasm::keys::Input;
 use bloom_wasm::shards::Sharding;
-use bloom_wasm::vectors::copied;
 use rayon::prelude::*;
 
 use super::shards::Shard;

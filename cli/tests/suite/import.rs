@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use bloom_wasm::{Blob, Profile};
+use bloom_wasm::{Filter, Profile};
 use bloom_wasm_cli::{Streams, run};
 use tempfile::TempDir;
 
@@ -25,7 +25,7 @@ fn a_filter_comes_in_answers_and_goes_out_again() {
     let folder = TempDir::new().unwrap();
     let file = "go-bits-and-blooms/medium/filter.json";
     done(&folder, &format!("import {{}}/{file} --format go-bloom --name list -o @a.bloom"), b"");
-    let blob = Blob::decode(read(&folder, "a.bloom")).unwrap();
+    let blob = Filter::decode(read(&folder, "a.bloom")).unwrap();
     assert_eq!((blob.name(), blob.profile()), (Some("list"), Profile::Raw));
     assert_eq!(done(&folder, "check @a.bloom", b"key-7\nno-such-key\nkey-9999\n"), "key-7\nkey-9999\n");
     let info: serde_json::Value = serde_json::from_str(&done(&folder, "info @a.bloom --json", b"")).unwrap();

@@ -12,7 +12,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use bloom_wasm::{Blob, RibbonFilter, hash};
+use bloom_wasm::{Filter, RibbonFilter, hash};
 use tempfile::TempDir;
 
 use crate::program::{not_tested, tool};
@@ -22,7 +22,7 @@ fn with_list(test: impl FnOnce(&Path, &[u8])) {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("list"), "a\nb\n").unwrap();
     let mut digests = [b"a", b"b"].map(|key| hash::digest(0, key)).to_vec();
-    let blob = Blob::from(RibbonFilter::from_digests(&mut digests, 1e-3, 0).unwrap()).encode().unwrap();
+    let blob = Filter::from(RibbonFilter::from_digests(&mut digests, 1e-3, 0).unwrap()).encode().unwrap();
     test(folder.path(), &blob);
     let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
     let left: Vec<_> = names.filter(|name| name.to_string_lossy().starts_with(".bloom-wasm-")).collect();

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::in_process::{done, refused, tool, write};
-use bloom_wasm::{Blob, Delta, Profile, Stack, Tagged, hash};
+use bloom_wasm::layers::{Stack, Tagged};
+use bloom_wasm::{Delta, Filter, Profile, hash};
 use serde_json::Value;
 use tempfile::TempDir;
 use twox_hash::XxHash32;
@@ -76,7 +77,7 @@ fn the_name_of_a_tag_is_no_other_line() {
     let build = |name: &str| {
         let lists = vec![(name.to_owned(), vec![hash::digest(0, b"good.example")])];
         let stack = Stack::build_tagged(&Tagged::new(lists, Vec::new())?, None, 0.001, 0)?;
-        Blob::new(Profile::Raw, stack).encode()
+        Filter::new(Profile::Raw, stack).encode()
     };
     // Letters of every language stay; what can't be seen is shown, into a pipe too.
     write(&folder, "blob", build("größe \u{5d0}\u{200b}").unwrap());
@@ -105,7 +106,7 @@ fn the_name_of_a_tag_is_no_other_line() {
             let mut bytes = plain[..plain.len() - 4].to_vec();
             bytes[at + 3] = c as u8;
             let checksum = XxHash32::oneshot(0, &bytes);
-            let error = Blob::decode([&bytes[..], &checksum.to_le_bytes()].concat()).unwrap_err();
+            let error = Filter::decode([&bytes[..], &checksum.to_le_bytes()].concat()).unwrap_err();
             assert_eq!(error.code(), "invalid_parameter", "{c:?}");
         }
     }
@@ -252,17 +253,17 @@ fn a_folder_with_tags() {
         let lists = NAMES.map(|name| (name.to_owned(), list(&|names| names.contains(name))));
         let tagged = Tagged::new(lists.into(), list(&|names| names.is_empty())).unwrap();
         let stack = Stack::build_tagged_shard(&tagged, None, 0.01, 7).unwrap();
-        let blob = Blob::from(stack).encode().unwrap();
+        let blob = Filter::from(stack).encode().unwrap();
         assert!(written.contains(&blob));
         assert!(!String::from_utf8_lossy(&blob).contains("phishing"), "its names stand in the manifest");
         let names = NAMES.map(str::to_owned);
-        let read = Blob::decode_shard(blob.clone(), None, &names).unwrap();
+        let read = Filter::decode_shard(blob.clone(), None, &names).unwrap();
         for (digest, names) in keys {
-            let found: BTreeSet<_> = read.filter().tags_of_all([*digest]).unwrap().into_iter().collect();
+            let found: BTreeSet<_> = read.stack().tags_of_all([*digest]).unwrap().into_iter().collect();
             assert_eq!(found, **names);
         }
         // Without the names it is no blob.
-        assert_eq!(Blob::decode(blob).unwrap_err().code(), "invalid_parameter");
+        assert_eq!(Filter::decode(blob).unwrap_err().code(), "invalid_parameter");
     }
 
     // `verify` counts the keys with other tags.
@@ -544,8 +545,8 @@ fn client(folder: &TempDir) -> Vec<u8> {
     let payload = payload(&dir.join("feed.json"));
     let files = payload["files"].as_array().unwrap().iter();
     let mut files = files.map(|file| fs::read(dir.join(file["sha256"].as_str().unwrap())).unwrap());
-    let base = Blob::decode(files.next().unwrap()).unwrap();
-    let apply = |blob: Blob, delta| blob.apply(Delta::decode_for(&blob, delta).unwrap()).unwrap();
+    let base = Filter::decode(files.next().unwrap()).unwrap();
+    let apply = |blob: Filter, delta| blob.apply(Delta::decode_for(&blob, delta).unwrap()).unwrap();
     files.fold(base, apply).encode().unwrap()
 }
 

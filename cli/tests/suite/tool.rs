@@ -7,9 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use bloom_wasm::filters::AnyFilter;
 use bloom_wasm::hash::{Secret, digest};
 use bloom_wasm::interop::{self, Format};
-use bloom_wasm::{Blob, Filter, RibbonFilter};
+use bloom_wasm::{Filter, RibbonFilter};
 use bloom_wasm_cli::{Streams, run};
 use tempfile::TempDir;
 use twox_hash::XxHash32;
@@ -168,8 +169,8 @@ impl<'a> Commands<'a> {
                 decoded => decoded.unwrap(),
             };
             let foreign: &[_] =
-                if matches!(decoded.filter().base(), Filter::Foreign(_)) { &["foreign"] } else { &[] };
-            let tags: &[_] = if decoded.filter().is_tagged() { &["tags"] } else { &[] };
+                if matches!(decoded.stack().base(), AnyFilter::Foreign(_)) { &["foreign"] } else { &[] };
+            let tags: &[_] = if decoded.stack().is_tagged() { &["tags"] } else { &[] };
             let first = [&["kind"][..], foreign, &["profile", "name", "created", "keys"], tags].concat();
             let last = ["capacity", "fpr now", "bits", "hashes", "seed", "keyed", "layers", "size", "id"];
             let names = [&first[..], &last].concat();
@@ -180,9 +181,9 @@ impl<'a> Commands<'a> {
 }
 
 /// Decodes, with the secret of the golden files if the blob is keyed.
-fn decode(bytes: Vec<u8>) -> Result<Blob, bloom_wasm::Error> {
+fn decode(bytes: Vec<u8>) -> Result<Filter, bloom_wasm::Error> {
     let secret = Secret::from(std::array::from_fn(|i| i as u8));
-    if is_keyed(&bytes) { Blob::decode_keyed(bytes, &secret) } else { Blob::decode(bytes) }
+    if is_keyed(&bytes) { Filter::decode_keyed(bytes, &secret) } else { Filter::decode(bytes) }
 }
 
 fn is_keyed(blob: &[u8]) -> bool {
@@ -220,7 +221,7 @@ fn every_command_on_every_golden_blob_with_hostile_metadata() {
             assert_eq!(json["createdAt"].as_f64(), time.map(|time| time as f64));
         }
     }
-    let mut blob = Blob::decode(golden().remove(0)).unwrap();
+    let mut blob = Filter::decode(golden().remove(0)).unwrap();
     for (name, time) in names().into_iter().zip(TIMES.into_iter().cycle()).step_by(step) {
         blob.describe(Some(name), Some(time)).unwrap();
         commands.run(&blob.encode().unwrap(), program);
@@ -243,7 +244,7 @@ fn mutation(golden: &[Vec<u8>], i: u64) -> Vec<u8> {
         bytes[at] = if value[1].is_multiple_of(2) { bytes[at] ^ 1 << (value[0] % 8) } else { value[0] };
     }
     // As long as its header says, if that isn't far from its length, so that more of them are legal.
-    if let Ok(Some(length)) = Blob::expected_length(&bytes)
+    if let Ok(Some(length)) = Filter::expected_length(&bytes)
         && length < 1 << 16
     {
         bytes.resize(length as usize, 0);
@@ -276,7 +277,7 @@ fn every_command_on_mutated_blobs() {
 fn keys_are_escaped_for_a_terminal_and_for_nobody_else() {
     let keys = ["größer", "\x1b[31mred", "a\u{202e}b", "\u{9b}1m"];
     let mut digests = keys.map(|key| digest(0, key.as_bytes())).to_vec();
-    let blob = Blob::from(RibbonFilter::from_digests(&mut digests, 1e-6, 0).unwrap()).encode().unwrap();
+    let blob = Filter::from(RibbonFilter::from_digests(&mut digests, 1e-6, 0).unwrap()).encode().unwrap();
     let asked = [&["check", "-"], &keys[..]].concat();
     let raw = tool(&asked, &blob, false);
     assert_eq!((raw.code, String::from_utf8(raw.out).unwrap()), (0, keys.join("\n") + "\n"));

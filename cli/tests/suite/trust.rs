@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64ct::{Base64UrlUnpadded, Encoding};
-use bloom_wasm::{Blob, Profile, hash};
+use bloom_wasm::{Filter, Profile, hash};
 use ed25519_dalek::pkcs8::DecodePrivateKey;
 use ed25519_dalek::{Signer, SigningKey};
 use serde_json::{Value, json};
@@ -554,12 +554,12 @@ fn who_writes_the_state_has_things_signed() {
         let files = payload(&manifest(folder, "feed.json"))["files"].as_array().unwrap().clone();
         let read =
             |file: &Value| fs::read(folder.path().join("public").join(file["sha256"].as_str().unwrap()));
-        let mut blob = Blob::decode(read(&files[0]).unwrap()).unwrap();
+        let mut blob = Filter::decode(read(&files[0]).unwrap()).unwrap();
         for file in &files[1..] {
-            blob = Blob::apply(&blob, bloom_wasm::Delta::decode(read(file).unwrap()).unwrap()).unwrap();
+            blob = Filter::apply(&blob, bloom_wasm::Delta::decode(read(file).unwrap()).unwrap()).unwrap();
         }
         assert_eq!(blob.profile(), Profile::Raw);
-        members.iter().all(|key| blob.filter().has(key.as_bytes()))
+        members.iter().all(|key| blob.stack().has(key.as_bytes()))
     };
     assert!(has_all(&folder));
     // Generations have a limit.

@@ -48,8 +48,8 @@ fn use_filter(filter: &ForeignFilter) {
     // The rate of a small filter is measured, which takes milliseconds.
     static USED: AtomicUsize = AtomicUsize::new(0);
     if USED.fetch_add(1, Ordering::Relaxed).is_multiple_of(16) {
-        let blob = Blob::from(filter.clone());
-        let info = FilterInfo::of(&blob).unwrap();
+        let blob = Filter::from(filter.clone());
+        let info = blob.info().unwrap();
         assert!((0.0..=1.0).contains(&info.fpr), "{}", info.fpr);
         assert_eq!((info.kind, info.fpr), (filter.format().name(), filter.estimated_fpr()));
     }
@@ -123,9 +123,9 @@ fn reseal(bytes: &mut [u8]) {
 
 /// A wrapped blob that was changed and sealed again is refused, or can be used like any other.
 fn try_decode(bytes: &[u8]) {
-    let Ok(blob) = Blob::decode(bytes.to_vec()) else { return };
+    let Ok(blob) = Filter::decode(bytes.to_vec()) else { return };
     assert_eq!(blob.encode().unwrap(), bytes, "a blob that can be read has only one form");
-    if let Filter::Foreign(filter) = blob.filter().base() {
+    if let AnyFilter::Foreign(filter) = blob.stack().base() {
         use_filter(filter);
     }
 }
@@ -134,12 +134,12 @@ fn try_decode(bytes: &[u8]) {
 fn wrapped_blobs_changed_and_sealed_again() {
     for file in small_files() {
         let filter = interop::read(file.format, &file.options, &file.bytes).unwrap();
-        let blob = Blob::from(filter).encode().unwrap();
+        let blob = Filter::from(filter).encode().unwrap();
         for at in (0..blob.len().min(200)).step_by(crate::every(3)) {
             for change in [1, 2, 4, 8, 16, 32, 64, 128, 255] {
                 let mut bytes = blob.clone();
                 bytes[at] ^= change;
-                assert!(Blob::decode(bytes.clone()).is_err(), "byte {at} xor {change} was not noticed");
+                assert!(Filter::decode(bytes.clone()).is_err(), "byte {at} xor {change} was not noticed");
                 if at < blob.len() - 4 {
                     reseal(&mut bytes);
                     try_decode(&bytes);
@@ -148,9 +148,9 @@ fn wrapped_blobs_changed_and_sealed_again() {
         }
         for length in 0..blob.len() {
             let mut cut = blob[..length].to_vec();
-            assert_eq!(Blob::decode(cut.clone()).unwrap_err().code(), "truncated");
+            assert_eq!(Filter::decode(cut.clone()).unwrap_err().code(), "truncated");
             reseal(&mut cut);
-            assert!(Blob::decode(cut).is_err());
+            assert!(Filter::decode(cut).is_err());
         }
     }
 }
@@ -175,7 +175,7 @@ proptest! {
         let file = which.get(&FILES);
         let mut bytes = file.bytes.clone();
         if wrap {
-            bytes = Blob::from(interop::read(file.format, &file.options, &bytes).unwrap()).encode().unwrap();
+            bytes = Filter::from(interop::read(file.format, &file.options, &bytes).unwrap()).encode().unwrap();
         }
         for (at, near, value, head) in edits {
             let at = if head { near.min(bytes.len() - 1) } else { at.index(bytes.len()) };
@@ -201,13 +201,13 @@ fn rules_of_wrapped_blobs() {
         &Options::default(),
         &[64_u64, 1, 64, 7].map(u64::to_be_bytes).concat(),
     );
-    let blob = Blob::from(filter.unwrap()).encode().unwrap();
+    let blob = Filter::from(filter.unwrap()).encode().unwrap();
     assert_eq!(blob.len(), 17 + 6 + 14 + 8 + 4);
     let with = |at: usize, field: &[u8]| {
         let mut bytes = blob.clone();
         bytes[at..at + field.len()].copy_from_slice(field);
         reseal(&mut bytes);
-        Blob::decode(bytes).map(|_| ()).map_err(|error| error.code())
+        Filter::decode(bytes).map(|_| ()).map_err(|error| error.code())
     };
     assert_eq!(with(9, &[0]), Ok(()));
     for (at, field, code) in [
@@ -231,7 +231,7 @@ fn rules_of_wrapped_blobs() {
     }
     assert_eq!(with(35, &[0, 4]), Ok(()));
     // This is so whatever follows them in a later release.
-    let unknown = Blob::decode([&blob[..17], &[2, 1]].concat());
+    let unknown = Filter::decode([&blob[..17], &[2, 1]].concat());
     assert_eq!(unknown.unwrap_err().code(), "unsupported_kind");
 }
 

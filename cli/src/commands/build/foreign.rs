@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use bloom_wasm::interop::{self, Builder, Format, KeyBuffer};
 use bloom_wasm::keys::Input;
-use bloom_wasm::{Blob, Profile};
+use bloom_wasm::{Filter, Profile};
 
 use super::args::BuildArgs;
 use crate::args::foreign::{options, require_text};
@@ -32,7 +32,7 @@ pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut S
     let all = Builder::new(format, &options, args.capacity.unwrap_or(1), key_fpr)?.keys();
     require_text(all, profile)?;
     if let Some(name) = &args.name {
-        bloom_wasm::format::require_name(name)?;
+        bloom_wasm::internal::require_name(name)?;
     }
     let created_at = args.created_at.map(created_at).transpose()?;
 
@@ -47,13 +47,13 @@ pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut S
     args.require_keys(keys)?;
     args.print_hint(&summary, streams);
     let (filter, distinct) = buffer.build(format, &options, args.capacity, key_fpr)?;
-    let mut made = Blob::new(profile, filter);
+    let mut made = Filter::new(profile, filter);
     made.describe(args.name.clone(), created_at)?;
     let mut read = counted(distinct, "key", "keys");
     if keys > distinct {
         read += &format!(", {} repeated", grouped(keys - distinct));
     }
     let rows: [Row; 1] = [("read", read + &summary.in_words())];
-    let fpr = ("fpr", format!("{fpr} asked for; expected: {} per key", rate(made.filter().estimated_fpr())));
+    let fpr = ("fpr", format!("{fpr} asked for; expected: {} per key", rate(made.stack().estimated_fpr())));
     blob::save(&made, &args.output, args.json, &rows, &[fpr], streams)
 }

@@ -1,8 +1,9 @@
 //! A blob of one of our own kinds.
 
 use anyhow::{Context, Result, bail};
-use bloom_wasm::vectors::copied;
-use bloom_wasm::{Blob, Filter, Kind, KindOptions, Profile, Stack, digests};
+use bloom_wasm::filters::AnyFilter;
+use bloom_wasm::internal::copied;
+use bloom_wasm::{Builder, Kind, KindOptions, Profile, digests};
 
 use super::args::BuildArgs;
 use crate::args::number::created_at;
@@ -17,18 +18,22 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     if args.capacity.is_some() && !matches!(kind, Kind::Bloom | Kind::Counting) {
         bail!("--capacity works only with --kind bloom, counting and other software's");
     }
-    let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let counter_bits = if args.counter_bits == "8" { 8 } else { 4 };
+    let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let options = KindOptions { counter_bits, capacity: args.capacity, ..kind.into() };
-    let created_at = args.created_at.map(created_at).transpose()?;
-    let hashing = new_hashing(args.seed, args.secret.read()?.as_ref())?.for_filter(profile, kind);
-    let build_fpr = hashing.build_fpr(profile, fpr);
+    let hashing = new_hashing(args.seed, args.secret.read()?.as_ref())?;
+    let mut builder = Builder::new(profile).kind(options).fpr(fpr).hashing(hashing);
+    if let Some(name) = &args.name {
+        builder = builder.name(name);
+    }
+    if let Some(time) = args.created_at {
+        builder = builder.created_at(created_at(time)?);
+    }
+    let hashing = builder.digests();
     // Reports what is impossible before hours of reading.
+    let possible = builder.validate();
     let tenth = || "with --profile url a key gets a tenth of --fpr";
-    let empty = Stack::build(options, &mut Vec::new(), None, build_fpr, hashing);
-    let empty = if build_fpr < fpr { empty.with_context(tenth) } else { empty.map_err(Into::into) };
-    let mut made = Blob::new(profile, empty?);
-    made.describe(args.name.clone(), created_at)?;
+    if builder.build_fpr() < fpr { possible.with_context(tenth) } else { possible.map_err(Into::into) }?;
 
     let (mut members, summary) = members(&args.lists, profile, hashing, &args.omitted, streams)?;
     let (mut tagged, summary) = if args.tags.any() {
@@ -56,20 +61,22 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
         rows.push(("allowed", its.words));
         args.require_keys(members.len() as u64)?;
     }
-    *made.filter_mut() = match &mut tagged {
-        None => Stack::build(options, &mut members, allowed.as_deref(), build_fpr, hashing)?,
+    let made = match &mut tagged {
+        None => builder.build_digests(&mut members, allowed.as_deref())?,
         Some(tagged) => {
             tagged.keep(&members)?;
-            Stack::build_tagged(tagged, allowed.as_deref(), build_fpr, hashing)?
+            builder.build_tagged(tagged, allowed.as_deref())?
         }
     };
-    if made.filter().is_tagged() {
-        rows.push(("tags", tags_in_words(made.filter().tag_counts())));
+    if made.stack().is_tagged() {
+        rows.push(("tags", tags_in_words(made.stack().tag_counts())));
     }
-    let distinct = match (distinct, made.filter().base()) {
+    let distinct = match (distinct, made.stack().base()) {
         (Some(distinct), _) => distinct,
         // The ribbon filter has used them up.
-        (None, Filter::Ribbon(_)) => made.filter().count().context("a ribbon filter must know its count")?,
+        (None, AnyFilter::Ribbon(_)) => {
+            made.stack().count().context("a ribbon filter must know its count")?
+        }
         (None, _) => members.len() as u64,
     };
     let mut read = counted(distinct, "key", "keys");
@@ -80,6 +87,6 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     drop(members);
     let per = if profile == Profile::Url { " per URL" } else { "" };
     let fpr =
-        ("fpr", format!("{fpr} asked for{per}; expected: {}", Rates::of(made.filter(), profile).in_words()));
+        ("fpr", format!("{fpr} asked for{per}; expected: {}", Rates::of(made.stack(), profile).in_words()));
     blob::save(&made, &args.output, args.json, &rows, &[fpr], streams)
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use bloom_wasm::Blob;
+use bloom_wasm::Filter;
 use tempfile::TempDir;
 
 use super::{build, info, run, text, tool, with_filter};
@@ -30,9 +30,9 @@ fn options_reach_the_blob() {
     ];
     let output = run(folder, &[&args[..], &["--created-at", "1970-01-01T00:00:01.5Z"]].concat(), b"a\n");
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let blob = Blob::decode(fs::read(folder.join("out")).unwrap()).unwrap();
+    let blob = Filter::decode(fs::read(folder.join("out")).unwrap()).unwrap();
     assert_eq!((blob.name(), blob.created_at()), (Some("n"), Some(1500)));
-    assert_eq!(blob.filter().seed(), u64::MAX);
+    assert_eq!(blob.stack().seed(), u64::MAX);
     assert_eq!(
         (&json["seed"], &json["bits"], &json["name"]),
         (&"18446744073709551615".into(), &12.into(), &"n".into())

@@ -18,7 +18,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use bloom_wasm::hash::Hashing;
-use bloom_wasm::{Blob, Kind, Profile, Stack};
+use bloom_wasm::layers::Stack;
+use bloom_wasm::{Filter, Kind, Profile};
 use tempfile::TempDir;
 
 use crate::program::{output, tool};
@@ -59,7 +60,7 @@ fn blob_of(profile: Profile, fpr: f64, keys: &[&[u8]]) -> Vec<u8> {
     let hashing = Hashing::from(0).for_filter(profile, Kind::Ribbon);
     let mut digests = keys.iter().map(|key| hashing.digest(key)).collect();
     let filter = Stack::build(Kind::Ribbon.into(), &mut digests, None, fpr, hashing).unwrap();
-    Blob::new(profile, filter).encode().unwrap()
+    Filter::new(profile, filter).encode().unwrap()
 }
 
 fn url_blob(keys: &[&str]) -> Vec<u8> {

@@ -81,7 +81,7 @@ fn the_manifest_tells_a_new_state_how_passwords_are_compared() {
             publish(&folder, 1, "");
             let after = read(&folder);
             assert_eq!(after.profile(), before.profile(), "{option}");
-            assert_eq!(after.filter(), before.filter(), "{option}");
+            assert_eq!(after.stack(), before.stack(), "{option}");
         }
     }
 }

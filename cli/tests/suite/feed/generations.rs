@@ -33,8 +33,8 @@ fn every_generation_is_exact_and_within_the_budget() {
             info["files"].as_array().unwrap().iter().map(|file| file["bytes"].as_u64().unwrap()).sum();
         assert!(bytes < 10_000, "{bytes}");
         let blob = read(&folder);
-        assert!(blob.filter().estimated_fpr() <= 0.01);
-        assert!((info["estimatedFpr"].as_f64().unwrap() - blob.filter().estimated_fpr()).abs() < 1e-12);
+        assert!(blob.stack().estimated_fpr() <= 0.01);
+        assert!((info["estimatedFpr"].as_f64().unwrap() - blob.stack().estimated_fpr()).abs() < 1e-12);
         let removed = (0..from).filter(|i| !back.contains(i));
         check(&blob, (from..to).chain(back.iter().copied()), removed, 0.01);
         last = day;
@@ -114,13 +114,13 @@ fn allowed_keys_are_absent_in_every_generation() {
     let write_allowed = |keys: &[u32]| {
         write(&folder, "allow", keys.iter().map(|i| key(*i) + "\n").collect::<String>());
     };
-    let has = |i: &u32| read(&folder).filter().has(key(*i).as_bytes());
+    let has = |i: &u32| read(&folder).stack().has(key(*i).as_bytes());
     write_allowed(&allowed[..1000]);
     for day in 0..6 {
         write_list(&folder, 100 * day..4000 + 100 * day);
         publish(&folder, day, "--allow @allow");
         let blob = read(&folder);
-        assert!(allowed[..1000].iter().all(|i| !blob.filter().has(key(*i).as_bytes())));
+        assert!(allowed[..1000].iter().all(|i| !blob.stack().has(key(*i).as_bytes())));
         check(&blob, 100 * day..4000 + 100 * day, 0..100 * day, 0.2);
     }
     assert_eq!(publish(&folder, 6, "--allow @allow")["published"], false);

@@ -408,7 +408,7 @@ fn the_old_list_is_signed_anew_while_one_cannot_be_read() {
     write(&folder, "list", PAGE);
     publish_refused(&folder, 182, "--allow @good --without-allow @allow", "signed anew as generation 4");
     let filter = read(&folder);
-    assert!((1000..3000).all(|i| !filter.filter().has(key(i).as_bytes())));
+    assert!((1000..3000).all(|i| !filter.stack().has(key(i).as_bytes())));
     check(&read(&folder), 0..1000, 0..0, 1e-3);
 }
 
@@ -514,7 +514,7 @@ fn what_is_signed_anew_is_whole() {
         publish_refused(&folder, 2, "--allow @allow", "generation 2 stays\n");
         check(&read(&folder), 0..1000, 0..0, 1e-3);
         let filter = read(&folder);
-        assert!((1000..3000).all(|i| !filter.filter().has(key(i).as_bytes())));
+        assert!((1000..3000).all(|i| !filter.stack().has(key(i).as_bytes())));
         assert_eq!(verify(&folder)["count"], 1000);
     }
 }

@@ -64,8 +64,8 @@ fn a_run_that_begins_and_fails_has_said_what_the_feed_is() {
         let lasts = head["expires"].as_u64().unwrap() - head["createdAt"].as_u64().unwrap();
         assert_eq!((lasts, &head["count"]), (24 * 60 * 60 * 1000, &999.into()));
         let blob = read(&folder);
-        assert_eq!(blob.filter().tags(b"key-2.example").unwrap(), ["x"]);
-        assert!(!blob.filter().has(b"key-1.example"));
+        assert_eq!(blob.stack().tags(b"key-2.example").unwrap(), ["x"]);
+        assert!(!blob.stack().has(b"key-1.example"));
     }
 }
 

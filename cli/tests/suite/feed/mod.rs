@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-use bloom_wasm::{Blob, Delta};
+use bloom_wasm::{Delta, Filter};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -74,13 +74,13 @@ fn verify(folder: &TempDir) -> Value {
 }
 
 /// The filter in the folder.
-fn read(folder: &TempDir) -> Blob {
+fn read(folder: &TempDir) -> Filter {
     let mut blob = None;
     for file in verify(folder)["files"].as_array().unwrap() {
         let bytes = fs::read(folder.path().join("public").join(file["sha256"].as_str().unwrap())).unwrap();
         blob = Some(match blob {
-            None => Blob::decode(bytes).unwrap(),
-            Some(blob) => Blob::apply(&blob, Delta::decode(bytes).unwrap()).unwrap(),
+            None => Filter::decode(bytes).unwrap(),
+            Some(blob) => Filter::apply(&blob, Delta::decode(bytes).unwrap()).unwrap(),
         });
     }
     blob.unwrap()
@@ -105,8 +105,8 @@ fn names(folder: &TempDir) -> BTreeSet<String> {
 }
 
 /// Fails unless the filter has all members, and has removed keys no more often than any absent key.
-fn check(blob: &Blob, members: impl Iterator<Item = u32>, removed: impl Iterator<Item = u32>, fpr: f64) {
-    let has = |i: u32| blob.filter().has(key(i).as_bytes());
+fn check(blob: &Filter, members: impl Iterator<Item = u32>, removed: impl Iterator<Item = u32>, fpr: f64) {
+    let has = |i: u32| blob.stack().has(key(i).as_bytes());
     for i in members {
         assert!(has(i), "key {i} is lost");
     }

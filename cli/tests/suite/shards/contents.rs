@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use bloom_wasm::{Blob, Profile, RibbonFilter, Stack, hash};
+use bloom_wasm::layers::Stack;
+use bloom_wasm::{Filter, Profile, RibbonFilter, hash};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -28,7 +29,7 @@ fn each_shard_is_the_filter_of_the_keys_with_its_first_bits() {
             let mut group = groups.remove(&(i as u64)).expect("each shard has keys");
             assert_eq!(group.len(), keys as usize);
             let filter = RibbonFilter::from_digests(&mut group, 0.01, 7).unwrap();
-            assert_eq!(Blob::new(Profile::Raw, Stack::from(filter)).encode().unwrap(), bytes);
+            assert_eq!(Filter::new(Profile::Raw, Stack::from(filter)).encode().unwrap(), bytes);
         }
         // All keys are found by `check`, and few others.
         let ask = |range| keys(range).collect::<Vec<_>>().join("\n");

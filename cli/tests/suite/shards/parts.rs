@@ -6,7 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use bloom_wasm::{Blob, RibbonFilter, Update, hash};
+use bloom_wasm::layers::Update;
+use bloom_wasm::{Filter, RibbonFilter, hash};
 use tempfile::TempDir;
 
 use super::{begin, files, keys, payload, publish, shards, state, write};
@@ -53,9 +54,9 @@ fn shards_that_were_built_elsewhere() {
         all.sort_unstable();
         all
     };
-    let mut blob = Blob::from(RibbonFilter::from_digests(&mut digests_of(0..100), 0.001, 0).unwrap());
+    let mut blob = Filter::from(RibbonFilter::from_digests(&mut digests_of(0..100), 0.001, 0).unwrap());
     let update = Update { live: &digests_of(0..150), removed: &[], allowed: &[], fpr: 1e-4 };
-    blob.filter_mut().update(update).unwrap();
+    blob.stack_mut().update(update).unwrap();
     fs::create_dir(folder.path().join("layers")).unwrap();
     fs::write(folder.path().join("layers/shard-00000.bloom"), blob.encode().unwrap()).unwrap();
     done(&folder, &format!("{} {raw} 1", publish_parts("layered", "layers")));

@@ -1,9 +1,9 @@
 //! A feed of one filter: a base and deltas.
 
 use anyhow::{Context, Error, Result};
-use bloom_wasm::Tagged;
 use bloom_wasm::digests::sort;
-use bloom_wasm::vectors::copied;
+use bloom_wasm::internal::copied;
+use bloom_wasm::layers::Tagged;
 
 use super::run::{Made, Run, stayed};
 use crate::lists::digests::{allow, members, with_tags};

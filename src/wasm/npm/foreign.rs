@@ -3,12 +3,14 @@
 use js_sys::{JsString, Uint8Array};
 use wasm_bindgen::prelude::*;
 
-use super::builder::{COUNT, name, whole};
-use super::filter::Filter;
-use super::{extend, headroom, scratch, to_js};
+use super::super::filter::Filter;
+use super::super::params::{COUNT, whole};
+use super::super::{extend, headroom, to_js};
+use super::builder::name;
+use super::scratch;
 use crate::error::{Error, Result};
-use crate::filters::Filter as AnyFilter;
-use crate::format::Blob;
+use crate::filter;
+use crate::filters::AnyFilter;
 use crate::interop::{self, Builder, Format, KeyBuffer, Options};
 use crate::layers::Stack;
 use crate::profile::Profile;
@@ -84,7 +86,7 @@ impl Foreign {
         let filter = interop::read(self.format, &self.options, &bytes)?;
         let holds = self.profile == Profile::Raw || filter.keys().width().is_none();
         Error::unless(holds, "profile must be raw where the keys are numbers")?;
-        Filter::new(Blob::new(self.profile, Stack::new(filter)?))
+        Filter::new(filter::Filter::new(self.profile, Stack::new(filter)?))
     }
 
     /// What the keys of a new filter are, by their number in FORMAT.md. Fails if no filter can be made with these
@@ -96,8 +98,8 @@ impl Foreign {
 
     /// Takes the `count` keys in the first `length` bytes of the scratch, which begin with the keys' lengths (u32,
     /// little-endian).
-    #[wasm_bindgen(js_name = pushKeys)]
-    pub fn push_keys(&mut self, count: usize, length: usize) -> Result<()> {
+    #[wasm_bindgen(js_name = pushKeysAt)]
+    pub fn push_keys_at(&mut self, count: usize, length: usize) -> Result<()> {
         scratch::with(length, |text| scratch::keys(text, count).try_for_each(|key| self.keys.push(key)))
     }
 
@@ -106,7 +108,7 @@ impl Foreign {
         let keys = std::mem::take(&mut self.keys);
         let count = count.map(|count| whole(count, COUNT)).transpose()?;
         let (filter, _) = keys.build(self.format, &self.options, count, fpr)?;
-        Filter::new(Blob::new(Profile::Raw, Stack::new(filter)?))
+        Filter::new(filter::Filter::new(Profile::Raw, Stack::new(filter)?))
     }
 }
 
@@ -115,7 +117,7 @@ impl Filter {
     /// What the filter's own software wrote, or would.
     #[wasm_bindgen(js_name = toForeign)]
     pub fn to_foreign(&self) -> Result<Uint8Array> {
-        match self.blob.filter().base_alone()? {
+        match self.inner.stack().base_alone()? {
             AnyFilter::Foreign(filter) => to_js(&interop::write(filter)?),
             _ => Err(Error::Incompatible),
         }

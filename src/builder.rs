@@ -1,0 +1,326 @@
+//! From lists of keys to a filter.
+
+use crate::digests::sort;
+use crate::error::{Error, Result};
+use crate::filter::Filter;
+use crate::hash::{Hashing, Secret};
+use crate::keys::list::{Allowlist, Conflict, Rules, remove_conflicts};
+use crate::keys::{Input, Platform, Skip};
+use crate::kind::{Kind, KindOptions};
+use crate::layers::{Stack, Tagged};
+use crate::profile::Profile;
+use crate::vectors::{copied, push};
+
+/// Calls its argument with each line of a list.
+pub(crate) type Lines<'a> = Box<dyn FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + 'a>;
+
+/// What to build, and of which keys. Nothing is read before [`Builder::build`], so the order of the calls doesn't matter.
+/// A key takes 8 bytes while the filter is built, however long it is.
+///
+/// ```
+/// use bloom_wasm::{Builder, Profile};
+///
+/// let list = "# phishing\nevil.example\nhttps://shop.example/login\n";
+/// let filter = Builder::new(Profile::Url)
+///     .fpr(1e-6)
+///     .keys(list.lines())
+///     .tag("malware", ["bad.example"])
+///     .allow(["good.example"])
+///     .build()?;
+///
+/// assert!(filter.has_url("http://www.evil.example/")?);
+/// assert_eq!(filter.url_tags("http://bad.example/")?, ["malware"]);
+/// assert!(!filter.has_url("http://good.example/")?);
+/// # Ok::<(), bloom_wasm::Error>(())
+/// ```
+#[must_use = "nothing is built before `build`"]
+pub struct Builder<'a> {
+    pub(crate) rules: Rules,
+    pub(crate) options: KindOptions,
+    pub(crate) fpr: f64,
+    pub(crate) hashing: Hashing,
+    pub(crate) name: Option<String>,
+    pub(crate) created_at: Option<u64>,
+    /// The lists of members, each with its tag if it has one.
+    lists: Vec<(Option<String>, Lines<'a>)>,
+    allowed: Vec<Lines<'a>>,
+    allow_wins: bool,
+    on_skip: Option<Box<dyn FnMut(&[u8], Skip) + 'a>>,
+    on_conflict: Option<Box<dyn FnMut(&[u8], bool) + 'a>>,
+}
+
+impl<'a> Builder<'a> {
+    /// A ribbon filter, the smallest kind, of keys of this profile, at the profile's [default
+    /// rate](Profile::default_fpr), and with the seed 0.
+    pub fn new(profile: Profile) -> Self {
+        Builder {
+            rules: profile.into(),
+            options: Kind::Ribbon.into(),
+            fpr: profile.default_fpr(),
+            hashing: 0.into(),
+            name: None,
+            created_at: None,
+            lists: Vec::new(),
+            allowed: Vec::new(),
+            allow_wins: false,
+            on_skip: None,
+            on_conflict: None,
+        }
+    }
+
+    /// Another kind, with its defaults or with options of its own.
+    pub fn kind(mut self, kind: impl Into<KindOptions>) -> Self {
+        self.options = kind.into();
+        self
+    }
+
+    /// The chance that what isn't on the list is "maybe present", above 0 and below 1: for URLs that of a whole check, and
+    /// otherwise that of a key. A page that is blocked by mistake costs more than a question that is asked twice: 1e-6 to
+    /// block pages, 1e-3 to warn or to ask elsewhere, 1e-2 to skip what was seen.
+    pub fn fpr(mut self, fpr: f64) -> Self {
+        self.fpr = fpr;
+        self
+    }
+
+    /// The seed of the hash. Equal keys, options and seeds give equal bytes. If strangers choose keys, take a random one.
+    pub fn seed(self, seed: u64) -> Self {
+        self.hashing(seed)
+    }
+
+    /// Makes the filter keyed: whoever doesn't have the secret can't ask. Take a random seed for each filter.
+    pub fn secret(self, secret: &Secret, seed: u64) -> Self {
+        self.hashing(Hashing::keyed(secret, seed))
+    }
+
+    /// How keys become digests: a seed, or what [`Hashing::keyed`] gives.
+    pub fn hashing(mut self, hashing: impl Into<Hashing>) -> Self {
+        self.hashing = hashing.into();
+        self
+    }
+
+    /// A human-readable name, at most 255 bytes.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// When the list was made: milliseconds since 1970.
+    pub fn created_at(mut self, milliseconds: u64) -> Self {
+        self.created_at = Some(milliseconds);
+        self
+    }
+
+    /// Leaves out passwords with fewer characters.
+    pub fn min_length(mut self, characters: u64) -> Self {
+        self.rules.min_length = characters;
+        self
+    }
+
+    /// Leaves out hashes of passwords that were seen less often: those of lines like `HASH:COUNT`.
+    pub fn min_count(mut self, count: u64) -> Self {
+        self.rules.min_count = count;
+        self
+    }
+
+    /// Adds keys: each item is a line of a list. With the profile `url`, that is a URL, a host, a host with a path, an
+    /// adblock rule or a line of a hosts file, and comments and blank lines are passed over. With `raw`, every item is a
+    /// key, also an empty one.
+    pub fn keys<K: AsRef<[u8]>>(mut self, keys: impl IntoIterator<Item = K> + 'a) -> Self {
+        self.lists.push((None, lines(keys)));
+        self
+    }
+
+    /// Adds keys with a tag, such as the name of their list. [`Filter::tags`] and [`Filter::url_tags`] tell it. Only
+    /// ribbon filters have tags, at most 255.
+    pub fn tag<K: AsRef<[u8]>>(
+        mut self,
+        tag: impl Into<String>,
+        keys: impl IntoIterator<Item = K> + 'a,
+    ) -> Self {
+        self.lists.push((Some(tag.into()), lines(keys)));
+        self
+    }
+
+    /// Keys that must never be "maybe present", unless they are also members. All keys of an allowed URL are allowed.
+    pub fn allow<K: AsRef<[u8]>>(mut self, keys: impl IntoIterator<Item = K> + 'a) -> Self {
+        self.allowed.push(lines(keys));
+        self
+    }
+
+    /// Removes keys that are members and allowed from the members. Otherwise they stay members.
+    pub fn allow_wins(mut self) -> Self {
+        self.allow_wins = true;
+        self
+    }
+
+    /// Called with each line that gives no key, and the reason. Without this, a list is refused if it has lines but none of
+    /// them gives a key.
+    pub fn on_skip(mut self, run: impl FnMut(&[u8], Skip) + 'a) -> Self {
+        self.on_skip = Some(Box::new(run));
+        self
+    }
+
+    /// Called with each key that is a member and allowed, and whether it was removed from the members.
+    pub fn on_conflict(mut self, run: impl FnMut(&[u8], bool) + 'a) -> Self {
+        self.on_conflict = Some(Box::new(run));
+        self
+    }
+}
+
+/// The same with lists that may fail.
+#[allow(dead_code)] // only src/wasm/ needs it
+impl<'a> Builder<'a> {
+    pub(crate) fn push_list(&mut self, tag: Option<String>, list: Lines<'a>) {
+        self.lists.push((tag, list));
+    }
+
+    pub(crate) fn push_allowed(&mut self, list: Lines<'a>) {
+        self.allowed.push(list);
+    }
+}
+
+fn lines<'a, K: AsRef<[u8]>>(keys: impl IntoIterator<Item = K> + 'a) -> Lines<'a> {
+    Box::new(move |take| keys.into_iter().try_for_each(|key| take(key.as_ref())))
+}
+
+/// For lists that are read elsewhere, such as on all cores: these take digests under [`Builder::digests`].
+impl Builder<'_> {
+    /// How keys become the digests that this filter is built from.
+    pub fn digests(&self) -> Hashing {
+        self.hashing.for_filter(self.rules.profile, self.options.kind)
+    }
+
+    /// The rate that the [`Stack`] is built with: that of a key where the kind doesn't know URLs.
+    pub fn build_fpr(&self) -> f64 {
+        self.digests().build_fpr(self.rules.profile, self.fpr)
+    }
+
+    /// Fails if no filter can be built with these options, before any key is read.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] if an option is out of range, or doesn't go with the others.
+    pub fn validate(&self) -> Result<()> {
+        self.rules.validate()?;
+        self.build_digests(&mut Vec::new(), None).map(|_| ())
+    }
+
+    /// Builds the filter of members, in any order, repeated or not; they may be used up. With allowed keys, it has a layer
+    /// that excludes them.
+    ///
+    /// # Errors
+    /// Those of [`Stack::build`].
+    pub fn build_digests(&self, members: &mut Vec<u64>, allowed: Option<&[u64]>) -> Result<Filter> {
+        self.described(Stack::build(self.options, members, allowed, self.build_fpr(), self.digests())?)
+    }
+
+    /// Builds the filter of members with tags.
+    ///
+    /// # Errors
+    /// Those of [`Stack::build_tagged`], and [`Error::WrongKind`] for another kind than ribbon.
+    pub fn build_tagged(&self, members: &Tagged, allowed: Option<&[u64]>) -> Result<Filter> {
+        match self.options.kind {
+            Kind::Ribbon => {
+                self.described(Stack::build_tagged(members, allowed, self.build_fpr(), self.digests())?)
+            }
+            kind => Err(Error::WrongKind { kind: kind.name() }),
+        }
+    }
+
+    fn described(&self, stack: Stack) -> Result<Filter> {
+        let mut filter = Filter::new(self.rules.profile, stack);
+        filter.describe(self.name.clone(), self.created_at)?;
+        Ok(filter)
+    }
+}
+
+#[cfg(feature = "native")]
+impl Builder<'_> {
+    /// Reads the lists and builds the filter.
+    ///
+    /// # Errors
+    /// Those of [`Builder::validate`]; [`Error::InvalidKey`] for a list whose lines give no key;
+    /// [`Error::InvalidParameter`] with more than 255 tags, or 2^32 keys and more; [`Error::TooLarge`] without the memory; [`Error::BuildFailed`] for keys that were chosen to collide.
+    pub fn build(self) -> Result<Filter> {
+        self.build_on(&crate::keys::native::Native)
+    }
+}
+
+impl Builder<'_> {
+    /// [`Builder::build`], for any platform.
+    pub(crate) fn build_on(mut self, platform: &impl Platform) -> Result<Filter> {
+        self.validate()?;
+        let hashing = self.digests();
+        let (mut members, mut lists) = (Vec::new(), Vec::<(String, Vec<u64>)>::new());
+        for (tag, list) in std::mem::take(&mut self.lists) {
+            let digests = match tag {
+                None => &mut members,
+                Some(tag) => {
+                    let place = lists.iter().position(|(name, _)| *name == tag).unwrap_or(lists.len());
+                    if place == lists.len() {
+                        lists.push((tag, Vec::new()));
+                    }
+                    &mut lists[place].1
+                }
+            };
+            self.read(platform, self.rules, list, &mut |input| push(digests, hashing.digest(input.own())))?;
+        }
+        let mut tagged = None;
+        if !lists.is_empty() {
+            let all = Tagged::new(lists, std::mem::take(&mut members))?;
+            members = copied(all.digests())?;
+            tagged = Some(all);
+        }
+        let mut allowed = None;
+        if !self.allowed.is_empty() {
+            sort(&mut members)?;
+            let mut allowlist = Allowlist::new(hashing, self.allow_wins);
+            for list in std::mem::take(&mut self.allowed) {
+                // The minimum length and count don't apply to allowed keys.
+                let rules = self.rules.profile.into();
+                self.read(platform, rules, list, &mut |input| allowlist.push(&members, input, || ()))?;
+            }
+            let (digests, conflicts) = allowlist.finish()?;
+            remove_conflicts(&mut members, &conflicts)?;
+            if let Some(run) = &mut self.on_conflict {
+                conflicts.iter().for_each(|Conflict { key, removed, .. }| run(key, *removed));
+            }
+            allowed = Some(digests);
+        }
+        match tagged {
+            None => self.build_digests(&mut members, allowed.as_deref()),
+            Some(mut tagged) => {
+                tagged.keep(&members)?;
+                self.build_tagged(&tagged, allowed.as_deref())
+            }
+        }
+    }
+
+    /// Hands each input of a list to `take`. Fails if the list has lines but no input, unless somebody is told why.
+    fn read(
+        &mut self,
+        platform: &impl Platform,
+        rules: Rules,
+        list: Lines,
+        take: &mut dyn FnMut(&Input) -> Result<()>,
+    ) -> Result<()> {
+        let (mut taken, mut skipped) = (0_u64, 0_u64);
+        let on_skip = &mut self.on_skip;
+        list(&mut |line| {
+            rules.read(platform, line, &mut |input| match input {
+                Ok(input) => {
+                    taken += 1;
+                    take(&input)
+                }
+                Err(skip) => {
+                    skipped += 1;
+                    if let Some(run) = on_skip {
+                        run(line, skip);
+                    }
+                    Ok(())
+                }
+            })
+        })?;
+        let is_none = taken == 0 && skipped > 0 && self.on_skip.is_none();
+        if is_none { Err(Error::InvalidKey { reason: "no line of a list gives a key" }) } else { Ok(()) }
+    }
+}

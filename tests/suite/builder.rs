@@ -1,0 +1,210 @@
+//! What users of the crate meet first: `Builder` and the questions of `Filter`.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use bloom_wasm::{BloomFilter, Builder, Error, Filter, Kind, KindOptions, Profile, Secret};
+
+const PASSWORDS: Profile = Profile::Password { lowercase: true, sha1: false };
+
+fn golden(name: &str) -> Vec<u8> {
+    fs::read(format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+fn keys() -> impl Iterator<Item = String> {
+    (0..1000).map(|i| format!("key-{i}"))
+}
+
+/// Whoever builds, and in whatever order the options come.
+#[test]
+fn the_bytes_are_those_of_the_golden_files() {
+    let bloom = Builder::new(Profile::Raw).keys(keys()).kind(Kind::Bloom).fpr(0.01).seed(42);
+    let bloom = bloom.name("golden").created_at(1_700_000_000_000).build().unwrap();
+    assert_eq!(bloom.encode().unwrap(), golden("bloom.bloom"));
+    let options = KindOptions { initial_capacity: 100, growth: 2, tightening: 0.5, ..Kind::Scalable.into() };
+    let scalable = Builder::new(Profile::Raw).fpr(0.05).kind(options).seed(42).keys(keys()).build().unwrap();
+    assert_eq!(scalable.encode().unwrap(), golden("scalable.bloom"));
+}
+
+#[test]
+fn urls() {
+    let list =
+        "! a list\nevil.example\n\n||ads.example^\nhttps://shop.example/login\n127.0.0.1 host.example\n";
+    let filter = Builder::new(Profile::Url).fpr(1e-6).keys(list.lines()).build().unwrap();
+    let filter = Filter::decode(filter.encode().unwrap()).unwrap();
+    for (url, key) in [
+        ("https://www.evil.example/page?q#f", Some("evil.example/")),
+        ("EVIL.example", Some("evil.example/")),
+        ("http://x.ads.example/", Some("ads.example/")),
+        ("http://shop.example/login?next=/", Some("shop.example/login")),
+        ("http://shop.example/", None),
+        ("http://host.example:8080/", Some("host.example/")),
+        ("mailto:me@evil.example", None),
+        ("", None),
+    ] {
+        assert_eq!(filter.match_url(url).unwrap().as_deref(), key, "{url}");
+        assert_eq!(filter.has_url(url).unwrap(), key.is_some(), "{url}");
+    }
+    assert!(filter.has("evil.example/").unwrap());
+    for no_key in ["evil.example", "https://evil.example/"] {
+        assert!(matches!(filter.has(no_key), Err(Error::InvalidKey { .. })), "{no_key}");
+        assert!(matches!(filter.has_many(&["evil.example/", no_key]), Err(Error::InvalidKey { .. })));
+    }
+    assert_eq!(filter.has_many(&["evil.example/", "other.example/"]).unwrap(), [true, false]);
+    assert!(matches!(filter.has_password("x"), Err(Error::WrongProfile { .. })));
+    assert!(matches!(filter.url_tags("http://evil.example/"), Err(Error::WrongKind { .. })));
+}
+
+#[test]
+fn passwords() {
+    let filter = Builder::new(PASSWORDS).min_length(4).keys(["Caf\u{e9}", "abc"]).build().unwrap();
+    // The same letter in two characters, and in upper case.
+    for typed in ["Cafe\u{301}", "CAF\u{c9}"] {
+        assert!(filter.has_password(typed).unwrap());
+    }
+    assert!(!filter.has_password("abc").unwrap());
+    assert!(matches!(filter.has("CAF\u{c9}"), Err(Error::InvalidKey { .. })));
+    assert!(matches!(filter.has_url("http://a.example/"), Err(Error::WrongProfile { .. })));
+    // The SHA-1 of "password", as Have I Been Pwned lists it.
+    let hash = "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8";
+    let sha1 = Profile::Password { lowercase: false, sha1: true };
+    let filter = Builder::new(sha1).min_count(5).keys([format!("{hash}:5"), format!("{}:4", "0".repeat(40))]);
+    let filter = filter.build().unwrap();
+    assert!(filter.has_password("password").unwrap());
+    assert_eq!(filter.info().unwrap().count, Some(1));
+}
+
+#[test]
+fn every_raw_key_is_a_key() {
+    let all: [&[u8]; 4] = [b"", b"# not a comment", b"\xff\0", b" a "];
+    let filter = Builder::new(Profile::Raw).fpr(1e-9).keys(all).build().unwrap();
+    for key in all {
+        assert!(filter.has(key).unwrap(), "{key:?}");
+    }
+    assert!(!filter.has("other").unwrap());
+    let none = Builder::new(Profile::Raw).build().unwrap();
+    assert!(!none.has("").unwrap() && none.info().unwrap().count == Some(0));
+}
+
+#[test]
+fn tags_allowlists_and_what_is_told() {
+    let (mut skipped, mut conflicts) = (Vec::new(), Vec::new());
+    let filter = Builder::new(Profile::Url)
+        .tag("phishing", ["evil.example", "both.example", "||*^"])
+        .tag("malware", ["both.example"])
+        .keys(["plain.example", "good.example"])
+        .tag("phishing", ["again.example"])
+        .allow(["http://good.example/"])
+        .allow_wins()
+        .on_skip(|line, why| skipped.push((line.to_vec(), why.code())))
+        .on_conflict(|key, removed| conflicts.push((key.to_vec(), removed)))
+        .build()
+        .unwrap();
+    for (host, tags) in [
+        ("evil.example", &["phishing"][..]),
+        ("both.example", &["phishing", "malware"]),
+        ("again.example", &["phishing"]),
+        ("plain.example", &[]),
+    ] {
+        assert_eq!(filter.url_tags(&format!("https://www.{host}/x")).unwrap(), tags, "{host}");
+        assert_eq!(filter.tags(format!("{host}/")).unwrap(), tags, "{host}");
+    }
+    assert!(!filter.has_url("http://good.example/").unwrap());
+    assert_eq!(skipped, [(b"||*^".to_vec(), "pattern")]);
+    assert_eq!(conflicts, [(b"good.example/".to_vec(), true)]);
+    // Without `allow_wins` it stays a member.
+    let filter = Builder::new(Profile::Url).keys(["good.example"]).allow(["good.example"]).build().unwrap();
+    assert!(filter.has_url("http://good.example/").unwrap());
+}
+
+/// No allowed key is a false alarm, at a rate at which half of the others are.
+#[test]
+fn allowed_keys_are_absent() {
+    let [members, allowed] =
+        ["member", "allowed"].map(|name| (0..2000).map(|i| format!("{name}-{i}")).collect::<BTreeSet<_>>());
+    for kind in [Kind::Ribbon, Kind::Bloom, Kind::Cuckoo] {
+        let builder = Builder::new(Profile::Raw).kind(kind).fpr(0.4);
+        let filter = builder.keys(&members).allow(&allowed).build().unwrap();
+        assert!(members.iter().all(|key| filter.has(key).unwrap()), "{kind:?}");
+        assert!(!allowed.iter().any(|key| filter.has(key).unwrap()), "{kind:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_built_is_refused() {
+    let raw = || Builder::new(Profile::Raw).keys(["a"]);
+    let invalid = |builder: Builder| {
+        assert!(matches!(builder.validate(), Err(Error::InvalidParameter { .. })));
+        assert!(matches!(builder.build(), Err(Error::InvalidParameter { .. })));
+    };
+    for fpr in [0.0, 1.0, -1.0, f64::NAN] {
+        invalid(raw().fpr(fpr));
+    }
+    invalid(raw().name("x".repeat(256)));
+    invalid(raw().min_length(3));
+    invalid(Builder::new(PASSWORDS).min_count(3));
+    assert!(matches!(raw().tag("a,b", ["c"]).build(), Err(Error::InvalidParameter { .. })));
+    assert_eq!(raw().kind(Kind::Bloom).tag("a", ["c"]).build(), Err(Error::WrongKind { kind: "bloom" }));
+    assert_eq!(raw().kind(Kind::Foreign).build(), Err(Error::WrongKind { kind: "foreign" }));
+    // A list in which nothing is a URL is more likely something else.
+    let page = || Builder::new(Profile::Url).keys(["<html>", "<body>"]);
+    assert!(matches!(page().build(), Err(Error::InvalidKey { .. })));
+    assert!(matches!(page().keys(["a.example"]).build(), Err(Error::InvalidKey { .. })));
+    let allowed = Builder::new(Profile::Url).keys(["a.example"]).allow(["<html>"]);
+    assert!(matches!(allowed.build(), Err(Error::InvalidKey { .. })));
+    assert!(!page().on_skip(|_, _| ()).build().unwrap().has_url("http://a.example/").unwrap());
+}
+
+#[test]
+fn keys_are_added_and_removed() {
+    for kind in [Kind::Bloom, Kind::Counting, Kind::Scalable, Kind::Cuckoo] {
+        let mut filter = Builder::new(Profile::Url).kind(kind).keys(["a.example"]).build().unwrap();
+        let before = filter.id().unwrap();
+        assert!(filter.add("https://B.example").unwrap());
+        assert_ne!(filter.id().unwrap(), before);
+        assert!(filter.has_url("http://x.b.example/").unwrap(), "{kind:?}");
+        for line in ["# comment", "a.example b.example", "||*^"] {
+            assert!(matches!(filter.add(line), Err(Error::InvalidKey { .. })), "{line}");
+        }
+        match filter.remove("b.example") {
+            Ok(removed) => assert!(removed && !filter.has_url("http://b.example/").unwrap()),
+            Err(error) => assert_eq!(error, Error::WrongKind { kind: kind.name() }),
+        }
+    }
+    let mut ribbon = Builder::new(Profile::Raw).keys(["a"]).build().unwrap();
+    assert_eq!(ribbon.add("b"), Err(Error::WrongKind { kind: "ribbon" }));
+    assert_eq!(ribbon.remove("a"), Err(Error::WrongKind { kind: "ribbon" }));
+}
+
+#[test]
+fn keyed() {
+    let secret = Secret::from(*b"0123456789abcdef");
+    let filter = Builder::new(Profile::Url).secret(&secret, 7).keys(["evil.example"]).build().unwrap();
+    let bytes = filter.encode().unwrap();
+    assert_eq!(Filter::decode(bytes.clone()), Err(Error::SecretRequired));
+    let filter = Filter::decode_keyed(bytes, &secret).unwrap();
+    assert!(filter.has_url("http://evil.example/").unwrap());
+}
+
+/// Digests that are hashed elsewhere make the same filter.
+#[test]
+fn digests() {
+    for profile in [Profile::Raw, Profile::Url, PASSWORDS] {
+        for kind in [Kind::Ribbon, Kind::Bloom] {
+            let builder = || Builder::new(profile).kind(kind).fpr(1e-3).seed(7);
+            let keys = || (0..100).map(|i| format!("host{i}.example/"));
+            let hashing = builder().digests();
+            let mut digests: Vec<u64> = keys().map(|key| hashing.digest(key.as_bytes())).collect();
+            let made = builder().build_digests(&mut digests, None).unwrap();
+            assert_eq!(made, builder().keys(keys()).build().unwrap(), "{profile:?} {kind:?}");
+        }
+    }
+}
+
+#[test]
+fn filters_are_shared_between_threads() {
+    fn shared<T: Send + Sync>(_: &T) {}
+    let filter = Filter::from(BloomFilter::with_capacity(10, 0.1, 0).unwrap());
+    shared(&filter);
+    shared(&Error::NotAFilter);
+}
