@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { SourceMap } from "node:module";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
@@ -363,6 +364,42 @@ test("tsc --strict accepts the types from import and from require", () => {
     const { status, stdout } = spawnSync(bin("tsc"), args, { cwd: folder, encoding: "utf8" });
     assert.equal(status, 0, `${module} ${files}: ${stdout}`);
   }
+});
+
+test("each source map leads to the source, also after an import", () => {
+  const dist = join(folder, "node_modules/bloom-wasm/dist");
+  const scripts = readdirSync(dist).filter((name) => name.endsWith(".js") && name !== "tool.js");
+  let found = 0;
+  for (const script of scripts) {
+    const payload = JSON.parse(readFileSync(join(dist, `${script}.map`), "utf8"));
+    const lines = readFileSync(join(dist, script), "utf8").trimEnd().split("\n");
+    assert.equal(lines.pop(), `//# sourceMappingURL=${script}.map`);
+    const map = new SourceMap(payload);
+    const sources = new Map(payload.sources.map((path, i) => [path, payload.sourcesContent[i].split("\n")]));
+    // No path of the machine that built it.
+    for (const path of sources.keys()) assert.match(path, /^\.\.\/(js|target\/npm\/bloom)\/[\w./-]+$/);
+    for (const [at, line] of lines.entries()) {
+      for (const { 0: all, 1: word, index } of line.matchAll(/\b(?:function\*?|var|let|const) (\w+)/g)) {
+        if (word === "bloom_wasm_bg_default") continue; // the wasm in base64, which has no source
+        const { originalSource, originalLine, originalColumn } = map.findEntry(at, index + all.length - word.length);
+        const text = sources.get(originalSource)?.[originalLine].slice(originalColumn);
+        // esbuild adds a number to a name that two files have.
+        assert.ok(text?.startsWith(word.replace(/\d+$/, "")), `${script}: ${word} is ${text} of ${originalSource}`);
+        found++;
+      }
+    }
+  }
+  assert.ok(found > 900, `${found} names`);
+  assert.deepEqual(
+    readdirSync(dist).filter((name) => name.endsWith(".map")),
+    scripts.map((name) => `${name}.map`),
+  );
+
+  writeFileSync(join(folder, "mapped.mjs"), 'import { decode } from "bloom-wasm/reader"; decode(new Uint8Array(3));');
+  const options = { cwd: folder, encoding: "utf8" };
+  const { stderr } = spawnSync(process.execPath, ["--enable-source-maps", "mapped.mjs"], options);
+  const [, line] = /at readFilter .*\bblob\.ts:(\d+):/.exec(stderr);
+  assert.match(readFileSync(join(root, "js/plain/blob.ts"), "utf8").split("\n")[line - 1], /\breadBlob\(/);
 });
 
 test("an uncaught error fits on one screen of the terminal", () => {

@@ -36,7 +36,7 @@ test("the package is small, self-contained and names no machine", () => {
   for (const { path } of packed)
     assert.match(
       path,
-      /^(dist\/(\w+\/)?[\w.-]+\.(js|d\.ts|wasm)|docs\/[\w-]+\.(md|json)|examples\/[\w./-]+|[A-Z-]+(\.md)?|package\.json)$/,
+      /^(dist\/(\w+\/)?[\w.-]+\.(js|js\.map|d\.ts|wasm)|docs\/[\w-]+\.(md|json)|examples\/[\w./-]+|[A-Z-]+(\.md)?|package\.json)$/,
     );
   const { files, dependencies } = createRequire(join(folder, "user.cjs"))("bloom-wasm/package.json");
   assert.ok(files.includes("dist"));
