@@ -242,6 +242,10 @@ export async function build(withTool = true) {
     join(dist, "bloom.slim.d.ts"),
     'export { init, initSync } from "./start/slim.js";\nexport * from "./index.js";\n',
   );
+  writeFileSync(
+    `${wasm}.d.ts`,
+    "/** The compiled module, as bundlers for Cloudflare Workers import it. */\ndeclare const module: WebAssembly.Module;\nexport default module;\n",
+  );
 
   const over = [];
   const sizes = { wasm: gzipped(readFileSync(wasm)), JavaScript: await weigh('export * from "start:inline"') };

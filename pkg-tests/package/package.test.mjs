@@ -9,7 +9,7 @@ import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { LIMITS } from "../../scripts/limits.mjs";
-import { weigh } from "../../scripts/weight.mjs";
+import { grow, weigh } from "../../scripts/weight.mjs";
 import { folder } from "../helpers/installed.mjs";
 import { createServer } from "../helpers/server.mjs";
 import { turn } from "../helpers/turn.mjs";
@@ -302,11 +302,15 @@ test("tsc --strict accepts the types from import and from require", () => {
   const imports = `
     import { ${names}, type AnyKey, type BuildOptions, type FeedCache, type FeedInfo, type FilterInfo, type ForeignFormat, type ForeignOptions, type ForeignSource, type ShardedInfo, type SkipReason } from "bloom-wasm";
     import * as reader from "bloom-wasm/reader";
+    import wasm from "bloom-wasm/bloom.wasm";
     import { init, initSync, decode as slim, BloomFilter as SlimBloomFilter } from "bloom-wasm/slim";
     const starting: Promise<void> = init(new URL("http://a.b"));
     const same: [typeof decode, typeof FilterError, typeof Filter, typeof openFeed, typeof openSharded] =
       [slim, reader.FilterError, reader.Filter, reader.openFeed, reader.openSharded];
-    void [starting, initSync, same, SlimBloomFilter];
+    initSync(wasm satisfies WebAssembly.Module);
+    // @ts-expect-error: it is compiled
+    wasm.byteLength;
+    void [starting, same, SlimBloomFilter];
     const asked: reader.Filter = reader.decode(new Uint8Array(1), { secret: new Uint8Array(16) });
     const copied: reader.Filter = asked.clone();
     // A program that only asks accepts filters of both entries.
@@ -445,6 +449,13 @@ test("an uncaught error of a missing URL, and of a wrong rate, takes at most 30 
     server.closeAllConnections();
     server.close();
   }
+});
+
+test("Vite gives the address of bloom-wasm/bloom.wasm", async () => {
+  const script = 'import url from "bloom-wasm/bloom.wasm?url"; document.title = url;';
+  const { files } = await grow(join(folder, "address"), script);
+  const { fileName } = files.find(({ fileName }) => fileName.endsWith(".wasm"));
+  assert.ok(files.some(({ file }) => typeof file === "string" && file.includes(`/${fileName}`)));
 });
 
 test("a Vite build of a small app grows by the documented size, and only by what it imports", async () => {

@@ -91,6 +91,26 @@ describe("Cloudflare's workerd", () => {
     });
   }
 
+  test("bloom-wasm/bloom.wasm is a compiled module, which slim starts with", {
+    timeout: 180_000,
+    skip: !modules && setup.NOT_INSTALLED,
+  }, async () => {
+    writeFileSync(
+      join(here, "module.mjs"),
+      `import module from "bloom-wasm/bloom.wasm";
+      import { BloomFilter, initSync } from "bloom-wasm/slim";
+      initSync(module);
+      const told = [module instanceof WebAssembly.Module, BloomFilter.from(["a"]).has("a")].join();
+      export default { fetch: () => new Response(told) };\n`,
+    );
+    const worker = await miniflare("module", ["workerd", "worker", "browser"]);
+    try {
+      assert.equal(await (await worker.fetch()).text(), "true,true");
+    } finally {
+      await worker.dispose();
+    }
+  });
+
   test("an entry that contains its wasm names the right one", {
     timeout: 180_000,
     skip: !modules && setup.NOT_INSTALLED,
