@@ -22,7 +22,10 @@ describe("on the command line", () => {
       const { stdout } = await promisify(execFile)(command[0], [...command.slice(1), join(here, "cli.mjs")], {
         timeout: 180_000,
       });
-      const ran = JSON.parse(stdout);
+      const [shown, freed, verdict] = stdout.split("\n");
+      assert.match(shown, /^BloomFilter \{ kind: "bloom", estimatedCount: 1, estimatedFpr: 0\.\d+ \}$/);
+      assert.equal(freed, "BloomFilter (this filter was freed)");
+      const ran = JSON.parse(verdict);
       assert.equal(ran.version, version);
       assert.equal(ran.files, `true,${blob.length},too_large,not_a_filter,network,network,enough`);
       await record(name, version, ran.verdict);
