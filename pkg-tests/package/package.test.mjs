@@ -180,18 +180,22 @@ test("tsc --strict accepts the types from import and from require", () => {
     const answers: Uint8Array = filter.hasMany(new Set(["a"]));
     const copy: BloomFilter = filter.clone();
     const read: BloomFilter = BloomFilter.decode(filter.toBytes());
-    load("a").then((some: Filter<AnyKey>) => {
+    load("a").then((some) => {
       // @ts-expect-error: it may be of any kind
       some.add("a");
+      if (some.kind === "scalable") some.add("a");
     });
     const grows: Promise<ScalableBloomFilter> = ScalableBloomFilter.load(new Blob([filter.toBytes()]), { maxBytes: 9 });
     grows.then((seen) => seen.add("a"));
     // @ts-expect-error: it may be of any kind
     const some2: Promise<ScalableBloomFilter> = load("a");
+    class Seen extends BloomFilter { twice() { return 2 * this.estimatedCount; } }
+    const twice: [number, Promise<number>] = [Seen.decode(answers).twice(), Seen.load("a").then((seen) => seen.twice())];
+    const literal: "bloom" = Seen.decode(answers).kind;
     // @ts-expect-error: only ForeignFilter reads the bytes of other software
     BloomFilter.load("a", { format: "guava" });
     const bitmaps: Promise<ForeignFilter>[] = [ForeignFilter.load("a"), ForeignFilter.load("a", { format: "xor", width: 8, timeout: 9 })];
-    void [some2, bitmaps];
+    void [some2, bitmaps, twice, literal];
     const ribbon: RibbonFilter = RibbonFilter.decode(filter.toBytes());
     ribbon.has("a");
     // @ts-expect-error: read-only
@@ -205,9 +209,32 @@ test("tsc --strict accepts the types from import and from require", () => {
     const left: boolean = counting.remove("a") && scalable.add("b") && bloom.has("c");
     // @ts-expect-error: only withCapacity makes one
     new CuckooFilter();
-    const some: Filter<AnyKey> = decode(answers);
+    const some: AnyFilter = decode(answers);
+    const kind: "bloom" | "counting" | "scalable" | "cuckoo" | "ribbon" | ForeignFormat = some.kind;
+    switch (some.kind) {
+      case "bloom": void (some satisfies BloomFilter); break;
+      case "counting": void (some satisfies CountingBloomFilter); break;
+      case "scalable": void (some satisfies ScalableBloomFilter); break;
+      case "cuckoo": void (some satisfies CuckooFilter); break;
+      case "ribbon": void (some satisfies RibbonFilter); break;
+      case "guava": void (some.toForeign() satisfies Uint8Array); break;
+      // @ts-expect-error: no such kind
+      case "blooms": break;
+      default: void (some satisfies ForeignFilter);
+    }
+    if (some instanceof ScalableBloomFilter) some.add("a");
+    else void (some.kind satisfies Exclude<typeof kind, "scalable">);
+    // @ts-expect-error: its kind is another
+    if (filter.kind === "ribbon") throw new Error();
+    // @ts-expect-error: only some filters of other software have keys that are numbers
+    some.has(42);
+    // @ts-expect-error: nor do several keys have some
+    some.hasAny([1, "a"]);
+    void (some instanceof ForeignFilter && some.has(42) && some.hasAny([1, 2n, "a"]) && some.hasMany([new Uint8Array(1)]));
+    const strings: boolean = some.has("a") && some.hasAll(new Set(["a"])) && some.clone().has(new Uint8Array(1));
     const blob: Blob = new Blob([filter.toBytes()]);
     const info: FilterInfo = some.info();
+    const classes: AnyFilter["kind"] = info.kind; // each kind has a class
     const match: string | null = some.hasUrl("a.b") ? some.matchUrl(new URL("http://a.b")) : canonicalizeUrl("a.b");
     const reasons: SkipReason[] = [];
     const profile: BuildOptions = { profile: "url", allow: ["a.b"], onSkip: ({ key, reason }) => { reasons.push(reason); }, onConflict: ({ key, removed }) => { if (removed) some.has(key); } };
@@ -230,8 +257,46 @@ test("tsc --strict accepts the types from import and from require", () => {
     const narrow: Filter = some;
     // @ts-expect-error: not here either
     narrow.has(42);
-    const number: boolean = some.has(42n) || some.hasAny([1, "a"]);
-    const foreign: ForeignFilter = ForeignFilter.from(["a", 5n], { format: "spark", keys: "long", layout: "v2", seed: 1, fpr: 0.01 });
+    const any: Filter<AnyKey> = some;
+    const number: boolean = any.has(42n) || strings;
+    const foreign: ForeignFilter<NumberKey> = ForeignFilter.from([5, 5n, new Uint8Array(8)], { format: "spark", keys: "long", layout: "v2", seed: 1, fpr: 0.01 });
+    // @ts-expect-error: the keys are numbers
+    ForeignFilter.from(["a"], { format: "spark", keys: "long" });
+    // @ts-expect-error: the keys are strings
+    ForeignFilter.from([5], { format: "spark" });
+    // @ts-expect-error: its keys aren't numbers
+    ForeignFilter.from([5], { format: "go-bloom" });
+    ForeignFilter.from(["a"], { format: "guava", funnel: "utf8" }).has("a");
+    const numbers: ForeignFilter<NumberKey>[] = [
+      decode(answers, { format: "guava", funnel: "long" }), decode(answers, { format: "spark", keys: "long" }),
+      decode(answers, { format: "parquet-sbbf", keys: "double", profile: "raw" }), decode(answers, { format: "pybloomfiltermmap3", keys: "int" }),
+      decode(answers, { format: "xor", width: 8 }), ForeignFilter.decode(answers, { format: "binary-fuse" }),
+    ];
+    numbers[0]!.has(5) && numbers[0]!.hasAny([5n]);
+    // @ts-expect-error: they are numbers
+    numbers[0]!.has("5");
+    const texts: ForeignFilter<Key>[] = [
+      decode(answers, { format: "guava" }), decode(answers, { format: "spark", keys: "bytes" }), decode(answers, { format: "parquet-sbbf" }),
+      decode(answers, { format: "flor" }), decode(answers, { format: "redis-bitmap", bits: 64, hashes: 3 }),
+      decode("[]", { format: "npm-bloomfilter", hashes: 5 }), ForeignFilter.decode({}, { format: "npm-bloom-filters" }),
+    ];
+    // @ts-expect-error: they are strings
+    texts[0]!.has(5);
+    // @ts-expect-error: the default is strings
+    decode(answers, { format: "guava" }).has(5);
+    load("a", { format: "xor", timeout: 5 }).then((its) => its.has(5n));
+    // @ts-expect-error: they are strings
+    ForeignFilter.load("a", { format: "rbloom" }).then((its) => its.has(5));
+    // Only running tells.
+    const unsure = (funnel: "utf8" | "int"): ForeignFilter<AnyKey> => decode(answers, { format: "guava", funnel });
+    void (unsure("int").has(5) || unsure("utf8").has("5"));
+    // @ts-expect-error: only JSON may be a text
+    decode("[]", { format: "flor" });
+    // @ts-expect-error: nor may a blob
+    ForeignFilter.decode("[]");
+    // @ts-expect-error: the keys are numbers, and there is no such option
+    decode(answers, { format: "guava", funnel: "int", keys: "long" });
+    void [numbers, texts, classes];
     const original: Uint8Array = foreign.clone().toForeign();
     const wrapped: ForeignFilter = decode(original, { format: "guava", funnel: "int", profile: "url" });
     const bitmap: Promise<ForeignFilter> = load("a", { format: "redis-bitmap", bits: 64, hashes: 3, maxBytes: 9 });
@@ -300,7 +365,7 @@ test("tsc --strict accepts the types from import and from require", () => {
   const names =
     "BloomFilter, CountingBloomFilter, CuckooFilter, Feed, Filter, FilterError, ForeignFilter, RibbonFilter, ScalableBloomFilter, ShardedFilter, canonicalizeUrl, decode, load, openFeed, openSharded, urlExpressions";
   const imports = `
-    import { ${names}, type AnyKey, type BuildOptions, type FeedCache, type FeedInfo, type FilterInfo, type ForeignFormat, type ForeignOptions, type ForeignSource, type ShardedInfo, type SkipReason } from "bloom-wasm";
+    import { ${names}, type AnyFilter, type AnyKey, type BuildOptions, type FeedCache, type FeedInfo, type FilterInfo, type ForeignFormat, type ForeignOptions, type ForeignSource, type Key, type NumberKey, type ShardedInfo, type SkipReason } from "bloom-wasm";
     import * as reader from "bloom-wasm/reader";
     import wasm from "bloom-wasm/bloom.wasm";
     import { init, initSync, decode as slim, BloomFilter as SlimBloomFilter } from "bloom-wasm/slim";
@@ -317,6 +382,8 @@ test("tsc --strict accepts the types from import and from require", () => {
     const ask = (its: reader.Filter): boolean => its.has("a") && its.hasUrl("a.b") && its.info().keyed && its.estimatedFpr > 0;
     const asks: boolean[] = [asked, BloomFilter.from(["a"]), decode(new Uint8Array(1))].map(ask);
     const loaded: Promise<Filter> = reader.load("a", { maxBytes: 5 });
+    // @ts-expect-error: its kind tells no class here
+    if (asked.kind === "scalable") asked.add("a");
     const several: reader.Filter[] = [new Uint8Array(1)].map(reader.decode);
     reader.openFeed("a", { publicKey: null }).then((feed: reader.Feed) => {
       const filter: reader.Filter = feed.filter;
