@@ -196,17 +196,22 @@ async function bundle() {
       ...STARTS.map((start) => ({ in: `start:${start}`, out: `bloom.${start}` })),
     ],
     splitting: true,
+    sourcemap: "linked",
     write: false,
     loader: { ".wasm": "base64" },
     plugins: [entries],
   });
-  const shared = outputFiles.map(({ path }) => basename(path)).filter((name) => name.startsWith("chunk-"));
+  const shared = outputFiles.map(({ path }) => basename(path)).filter((name) => /^chunk-.*js$/.test(name));
   const importing = (name) => outputFiles.find(({ path }) => basename(path) === name).text;
   // The reader knows nothing of WebAssembly.
   const core = shared.find((name) => importing("reader.js").includes(`./${name}`));
   if (shared.length !== 2 || core === undefined) throw new Error(`esbuild has made the chunks ${shared.join(", ")}`);
   const renamed = (text) =>
-    shared.reduce((its, name) => its.replaceAll(name, name === core ? "core.js" : "bloom.js"), text);
+    shared.reduce((its, name) => {
+      const ours = name === core ? "core.js" : "bloom.js";
+      // The blanks keep the columns that follow an import where the source map says.
+      return its.replaceAll(`"./${name}"`, `"./${ours}"`.padEnd(name.length + 4)).replaceAll(name, ours);
+    }, text);
   for (const { path, text } of outputFiles) writeFileSync(join(dist, renamed(basename(path))), renamed(text));
 }
 
@@ -239,6 +244,10 @@ export async function build(withTool = true) {
   writeFileSync(
     join(dist, "bloom.slim.d.ts"),
     'export { init, initSync } from "./start/slim.js";\nexport * from "./index.js";\n',
+  );
+  writeFileSync(
+    `${wasm}.d.ts`,
+    "/** The compiled module, as bundlers for Cloudflare Workers import it. */\ndeclare const module: WebAssembly.Module;\nexport default module;\n",
   );
 
   const over = [];

@@ -6,10 +6,13 @@ import { type ErrorCode, FilterError } from "../error.js";
 export type Key = string | Uint8Array;
 
 /**
- * A key to look up. Only foreign filters whose keys are numbers take numbers: a `bigint` or a whole `number`, or any
- * `number` if they are floating-point. Other filters throw `invalid_key`.
+ * A key of a foreign filter whose keys are numbers: a `bigint` or a whole `number`, or any `number` if they are
+ * floating-point. Bytes are those of the number, little-endian.
  */
-export type AnyKey = Key | bigint | number;
+export type NumberKey = bigint | number | Uint8Array;
+
+/** A key of some filter. Only foreign filters whose keys are numbers take numbers. Others throw `invalid_key`. */
+export type AnyKey = Key | NumberKey;
 
 /** The type of a value, for a message. */
 export function typeName(value: unknown): string {

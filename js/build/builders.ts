@@ -197,6 +197,10 @@ export class BloomFilter extends GrowingFilter {
     super(new WasmEngine(empty("bloom", options, (digests) => digests.empty(bits, hashes))));
   }
 
+  override get kind(): "bloom" {
+    return super.kind as "bloom";
+  }
+
   /** An empty filter with room for `count` keys at a false-positive rate of `fpr`. */
   static withCapacity(count: number, fpr: number, options?: SeedOptions): BloomFilter {
     const { bits, hashes } = optimal(count, fpr);
@@ -247,6 +251,10 @@ export class CountingBloomFilter extends GrowingFilter {
   constructor(bits: number, hashes: number, options?: SeedOptions & CountingOptions) {
     requireShape(bits, hashes);
     super(new WasmEngine(empty("counting", options, (digests) => digests.empty(bits, hashes))));
+  }
+
+  override get kind(): "counting" {
+    return super.kind as "counting";
   }
 
   /** An empty filter with room for `count` keys at a false-positive rate of `fpr`. */
@@ -320,6 +328,10 @@ export class ScalableBloomFilter extends GrowingFilter {
     super(new WasmEngine(empty("scalable", options, (digests) => digests.build())));
   }
 
+  override get kind(): "scalable" {
+    return super.kind as "scalable";
+  }
+
   /** Builds a filter from keys. It starts at the initial capacity, however many keys there are. */
   static from(keys: Iterable<Key>, options?: BuildOptions & GrowthOptions): ScalableBloomFilter {
     return build("scalable", keys, options) as ScalableBloomFilter;
@@ -338,6 +350,10 @@ export class ScalableBloomFilter extends GrowingFilter {
 export class CuckooFilter extends GrowingFilter {
   private constructor() {
     super(notNew("withCapacity or from"));
+  }
+
+  override get kind(): "cuckoo" {
+    return super.kind as "cuckoo";
   }
 
   /** An empty filter that holds `count` keys at a false-positive rate of at most `fpr`. */
@@ -371,6 +387,10 @@ export class CuckooFilter extends GrowingFilter {
 export class RibbonFilter extends OwnFilter {
   private constructor() {
     super(notNew("from"));
+  }
+
+  override get kind(): "ribbon" {
+    return super.kind as "ribbon";
   }
 
   /** Builds a filter from keys. Repeated keys cost nothing, and the order doesn't matter. */

@@ -78,6 +78,12 @@ export abstract class Generations {
     clients.set(this, client);
     // Not in the class, which a bundler would then keep even if nobody opens anything.
     if (Symbol.dispose) Object.defineProperty(this, Symbol.dispose, { value: this.close });
+    const shown = () => {
+      const { generation, count, fpr } = client.present;
+      return `${this.constructor.name} { generation: ${generation}, count: ${count}, fpr: ${fpr}, stale: ${this.stale} }`;
+    };
+    // What `console.log` prints in Node, Deno and Bun.
+    Object.defineProperty(this, Symbol.for("nodejs.util.inspect.custom"), { value: shown });
   }
 
   /** The number of the generation in place. */

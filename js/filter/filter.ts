@@ -206,6 +206,17 @@ export abstract class Filter<K extends AnyKey = Key> {
   get [Symbol.toStringTag](): string {
     return "Filter";
   }
+
+  /** What `console.log` prints in Node, Deno and Bun. It must not throw, whatever became of the filter. */
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    const { name } = this.constructor;
+    try {
+      const { kind, estimatedCount, estimatedFpr } = this;
+      return `${name} { kind: "${kind}", estimatedCount: ${estimatedCount}, estimatedFpr: ${estimatedFpr} }`;
+    } catch (error) {
+      return `${name} (${(error as Error).message})`;
+    }
+  }
 }
 
 /** `using filter = ...` frees it at the end of the block, where the runtime knows `Symbol.dispose`. */

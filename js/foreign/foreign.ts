@@ -1,6 +1,7 @@
 /** Filters of other software: reading, building and exporting them. */
 
 import { Foreign, type Filter as RawFilter } from "../bloom_wasm.js";
+import type { ForeignFormat } from "../boundary/info.js";
 import {
   type AnyKey,
   asBytes,
@@ -8,11 +9,20 @@ import {
   invalidParameter,
   isBytes,
   iterable,
+  type Key,
+  type NumberKey,
   requireType,
   secretIn,
 } from "../boundary/input.js";
 import { type Every, known } from "../boundary/known.js";
 import { handled } from "../boundary/stream.js";
+import type {
+  BloomFilter,
+  CountingBloomFilter,
+  CuckooFilter,
+  RibbonFilter,
+  ScalableBloomFilter,
+} from "../build/builders.js";
 import { Filter } from "../filter/filter.js";
 import { type DecodeOptions, decoding, type LoadOptions, loading } from "../filter/reading.js";
 import type { Source } from "../filter/receive.js";
@@ -143,6 +153,23 @@ export type ForeignOptions =
       expansion?: number;
     });
 
+/** The formats and options that say that the keys are numbers. */
+type Numbers =
+  | { format: "guava"; funnel: "int" | "long" }
+  | { format: "spark"; keys: "long" }
+  | { format: "parquet-sbbf"; keys: "int32" | "int64" | "float" | "double" }
+  | { format: "pybloomfiltermmap3"; keys: "int" }
+  | { format: "xor" | "binary-fuse" };
+
+/** Those that say that they are strings or bytes. */
+type Texts =
+  | { format: "guava"; funnel?: Exclude<Funnel, "int" | "long"> }
+  | { format: "spark" | "parquet-sbbf" | "pybloomfiltermmap3"; keys?: "string" | "bytes" }
+  | { format: Exclude<ForeignFormat, Numbers["format"]> };
+
+/** Those whose bytes are JSON, which may be given as text or as an object. */
+type Json = { format: "npm-bloom-filters" | "npm-bloomfilter" };
+
 const reading = {
   format: 1,
   profile: 1,
@@ -204,6 +231,12 @@ function isForeign(options: unknown): options is ForeignSource {
  * Loads a blob and decodes it. A URL is fetched. In Node, Deno and Bun, a `file:` URL is read as a stream. With the option
  * `format` this loads the bytes of other software.
  *
+ * The filter may be of any kind, and its `kind` tells the class: after `if (filter.kind === "scalable")`, it has `add`.
+ * {@link BloomFilter.load} and those of the other classes want one kind, and give that class.
+ *
+ * A filter can't be posted to a worker. Post the bytes of its `toBytes()`, whose buffer may be transferred, and `decode`
+ * them there.
+ *
  * Throws a {@link FilterError}: `http` for an error status, `network` for a failed transfer, `truncated` for a short
  * one, `unsupported_format` for an unknown format or variant, and the codes of `decode`. Bytes after the blob's end throw
  * `trailing_bytes` at once, before the checksum is checked. An abort rejects with the signal's reason.
@@ -215,10 +248,15 @@ function isForeign(options: unknown): options is ForeignSource {
  * A foreign filter may have up to 1,024 hashes, and the formats that SECURITY.md names hash the whole key for each: a key
  * of a megabyte can take seconds. Limit the length of keys that strangers send.
  */
-export function load(source: Source, options?: LoadOptions & { format?: undefined }): Promise<Filter<AnyKey>>;
+export function load(source: Source, options?: LoadOptions & { format?: undefined }): Promise<AnyFilter>;
+/** For the bytes of other software, whose keys are numbers. */
+export function load(source: Source, options: LoadOptions & ForeignSource & Numbers): Promise<ForeignFilter<NumberKey>>;
+/** For those whose keys are strings or bytes. */
+export function load(source: Source, options: LoadOptions & ForeignSource & Texts): Promise<ForeignFilter<Key>>;
+/** For options that aren't known before the program runs. */
 export function load(source: Source, options: LoadOptions & ForeignSource): Promise<ForeignFilter>;
-export function load(source: Source, options?: LoadOptions): Promise<Filter<AnyKey>> {
-  return loadAs(source, options);
+export function load(source: Source, options?: LoadOptions): Promise<AnyFilter> {
+  return loadAs(source, options) as Promise<AnyFilter>;
 }
 
 /** Loads a filter, and makes an object of it. */
@@ -233,23 +271,22 @@ async function loadAs(
   return loadInto(source, options, foreign(options), made);
 }
 
-/** A format whose bytes are JSON, which may be given as text or as an object. */
-type JsonSource = ForeignSource & { format: "npm-bloom-filters" | "npm-bloomfilter" };
-
-/**
- * Like {@link load}, for bytes in memory. They are copied. JSON may also be given as text or as an object: what
- * `saveAsJSON()` of `bloom-filters` returns, or a filter of `bloomfilter`.
- */
-export function decode(json: string | object, options: JsonSource): ForeignFilter;
+/** Like {@link load}, for bytes in memory. They are copied. */
+export function decode(bytes: Uint8Array | ArrayBuffer, options: DecodeOptions & { format?: undefined }): AnyFilter;
+/** For the bytes of other software, whose keys are numbers. */
+export function decode(bytes: Uint8Array | ArrayBuffer, options: ForeignSource & Numbers): ForeignFilter<NumberKey>;
+/** For those whose keys are strings or bytes. */
+export function decode(bytes: Uint8Array | ArrayBuffer, options: ForeignSource & Texts): ForeignFilter<Key>;
+/** For options that aren't known before the program runs. */
 export function decode(bytes: Uint8Array | ArrayBuffer, options: ForeignSource): ForeignFilter;
-export function decode(
-  bytes: Uint8Array | ArrayBuffer,
-  options: DecodeOptions & { format?: undefined },
-): Filter<AnyKey>;
+/** For JSON as text or as an object: what `saveAsJSON()` of `bloom-filters` returns, or a filter of `bloomfilter`. */
+export function decode(json: string | object, options: ForeignSource & Json): ForeignFilter<Key>;
+/** Like {@link load}, for bytes in memory. They are copied. */
 // Last, because this is the overload that `map(decode)` uses.
-export function decode(bytes: Uint8Array | ArrayBuffer): Filter<AnyKey>;
-export function decode(source: string | object, options?: unknown): Filter<AnyKey> {
-  return hold(isForeign(options) ? decodeForeign(source, options) : decodeRaw(source as Uint8Array, options));
+export function decode(bytes: Uint8Array | ArrayBuffer): AnyFilter;
+export function decode(source: string | object, options?: unknown): AnyFilter {
+  const raw = isForeign(options) ? decodeForeign(source, options) : decodeRaw(source as Uint8Array, options);
+  return hold(raw) as AnyFilter;
 }
 
 /** The bytes of other software, which may be a text or an object where they are JSON. */
@@ -277,19 +314,37 @@ function decodeForeign(source: string | object, options: ForeignSource): RawFilt
   }
 }
 
+/** A filter of any kind. Its `kind` tells the class: after `if (filter.kind === "scalable")`, it has `add`. */
+export type AnyFilter =
+  | BloomFilter
+  | CountingBloomFilter
+  | ScalableBloomFilter
+  | CuckooFilter
+  | RibbonFilter
+  | ForeignFilter;
+
 /**
  * A filter of other software. It answers as that software does for every key, false positives included, and can't be
- * changed. Its kind is the format's name.
+ * changed. Its kind is the format's name. `K` is what its keys are, as far as the options say it: numbers, or strings
+ * and bytes.
  */
-export class ForeignFilter extends Filter<AnyKey> {
+export class ForeignFilter<K extends AnyKey = AnyKey> extends Filter<K> {
   private constructor() {
     super(notNew());
+  }
+
+  override get kind(): ForeignFormat {
+    return super.kind as ForeignFormat;
   }
 
   /**
    * Builds a filter for other software, of the size that it would choose itself: {@link toForeign} returns its bytes.
    * The true rate may differ from `fpr`. Throws `unsupported_format` for a format that can only be read.
    */
+  static from(keys: Iterable<NumberKey>, options: ForeignOptions & Numbers): ForeignFilter<NumberKey>;
+  static from(keys: Iterable<Key>, options: ForeignOptions & Texts): ForeignFilter<Key>;
+  // Whatever the options say, keys may be bytes.
+  static from(keys: Iterable<Uint8Array>, options: ForeignOptions): ForeignFilter;
   static from(keys: Iterable<AnyKey>, options: ForeignOptions): ForeignFilter {
     const all = iterable(keys);
     known(options, "ForeignFilter.from", making);
@@ -308,16 +363,23 @@ export class ForeignFilter extends Filter<AnyKey> {
   }
 
   /** Like the function {@link decode}, but throws `wrong_kind` for a filter of our own kinds. */
-  static decode(source: string | object, options?: ForeignSource | DecodeOptions): ForeignFilter {
+  static decode(bytes: Uint8Array | ArrayBuffer, options: ForeignSource & Numbers): ForeignFilter<NumberKey>;
+  static decode(bytes: Uint8Array | ArrayBuffer, options: ForeignSource & Texts): ForeignFilter<Key>;
+  static decode(
+    bytes: Uint8Array | ArrayBuffer,
+    options?: ForeignSource | (DecodeOptions & { format?: undefined }),
+  ): ForeignFilter;
+  static decode(json: string | object, options: ForeignSource & Json): ForeignFilter<Key>;
+  static decode(source: string | object, options?: unknown): ForeignFilter {
     const raw = isForeign(options) ? decodeForeign(source, options) : decodeRaw(source as Uint8Array, options);
     return held(raw);
   }
 
   /** Like the function {@link load}, but throws `wrong_kind` for a filter of our own kinds. */
-  static load(
-    source: Source,
-    options?: LoadOptions & (ForeignSource | { format?: undefined }),
-  ): Promise<ForeignFilter> {
+  static load(source: Source, options: LoadOptions & ForeignSource & Numbers): Promise<ForeignFilter<NumberKey>>;
+  static load(source: Source, options: LoadOptions & ForeignSource & Texts): Promise<ForeignFilter<Key>>;
+  static load(source: Source, options?: LoadOptions & (ForeignSource | { format?: undefined })): Promise<ForeignFilter>;
+  static load(source: Source, options?: LoadOptions): Promise<ForeignFilter> {
     return loadAs(source, options, held) as Promise<ForeignFilter>;
   }
 

@@ -55,6 +55,9 @@ function refuseFormat(options: unknown): void {
 /**
  * Loads a blob and decodes it. A URL is fetched. In Node, Deno and Bun, a `file:` URL is read as a stream.
  *
+ * A filter can't be posted to a worker. Post the bytes of its `toBytes()`, whose buffer may be transferred, and `decode`
+ * them there.
+ *
  * Throws a {@link FilterError}: `http` for an error status, `network` for a failed transfer, `truncated` for a short
  * one, and the codes of `decode`. Bytes after the blob's end throw `trailing_bytes` at once, before the checksum is
  * checked. An abort rejects with the signal's reason.

@@ -4,8 +4,9 @@ import { createReadStream, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
+import { inspect } from "node:util";
 import { errorCodes } from "../../js/error.js";
-import { fails, full } from "../helpers/engines.mjs";
+import { fails, full, reader, testEach } from "../helpers/engines.mjs";
 import { folder } from "../helpers/installed.mjs";
 import { given } from "../helpers/turn.mjs";
 
@@ -553,6 +554,47 @@ test("a Proxy or a copy of a filter isn't changed; a frozen filter can be", () =
   assert.ok(filter.has("a") && filter.add("b") && !filter.has("c"));
   filter.free();
   fails("freed", () => filter.add("a"));
+});
+
+/** What console.log prints for a filter. */
+const shown = (name, { kind, estimatedCount, estimatedFpr }) =>
+  `${name} { kind: "${kind}", estimatedCount: ${estimatedCount}, estimatedFpr: ${estimatedFpr} }`;
+
+test("console.log prints the class, kind, count and rate", () => {
+  class Seen extends BloomFilter {}
+  const ribbon = RibbonFilter.from(["a", "b", "c"]);
+  const cases = {
+    BloomFilter: BloomFilter.from(["a"]),
+    Seen: Seen.decode(BloomFilter.from(["a"]).toBytes()),
+    RibbonFilter: ribbon,
+    ForeignFilter: full.ForeignFilter.from(["a"], { format: "go-bloom" }),
+    Filter: reader.decode(ribbon.toBytes()),
+  };
+  for (const [name, filter] of Object.entries(cases)) {
+    assert.equal(inspect(filter), shown(name, filter));
+    assert.equal(inspect({ filter }, { compact: true, breakLength: Infinity }), `{ filter: ${shown(name, filter)} }`);
+  }
+  assert.match(inspect(ribbon), /^RibbonFilter \{ kind: "ribbon", estimatedCount: 3, estimatedFpr: 0\.00\d+ \}$/);
+  const tooFull = new BloomFilter(1, 1);
+  tooFull.add("a");
+  assert.equal(inspect(tooFull), 'BloomFilter { kind: "bloom", estimatedCount: Infinity, estimatedFpr: 1 }');
+});
+
+testEach("console.log prints a freed filter, a Proxy and a copy, and throws for none", ({ decode }) => {
+  const filter = decode(BloomFilter.from(["a"]).toBytes());
+  const { name } = filter.constructor;
+  for (const other of [new Proxy(filter, {}), Object.create(filter)])
+    assert.match(inspect(other), new RegExp(`^${name} \\(this is not a filter; .*\\)$`));
+  filter.free();
+  assert.equal(inspect(filter), `${name} (this filter was freed)`);
+});
+
+testEach("the bytes of a filter go to a worker without a copy, and the filter stays", ({ decode }) => {
+  const filter = decode(BloomFilter.from(["a"]).toBytes());
+  const bytes = filter.toBytes();
+  const there = structuredClone(bytes, { transfer: [bytes.buffer] });
+  assert.equal(bytes.length, 0);
+  assert.ok(decode(there).has("a") && filter.has("a") && filter.equals(decode(there)));
 });
 
 test("an object that only looks like a Date, and options that change while they are read", () => {

@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { inspect } from "node:util";
 import { answers, bases, keysOf, openFeed, published, RibbonFilter } from "../helpers/feeds.mjs";
 import { fails } from "../helpers/following.mjs";
 import { folder } from "../helpers/installed.mjs";
@@ -101,6 +102,7 @@ test("the description, the progress, and limits", async () => {
   assert.equal(feed.stale, false);
   assert.equal(feed.cacheError, undefined);
   assert.equal(Object.prototype.toString.call(feed), "[object Feed]");
+  assert.equal(inspect(feed), "Feed { generation: 2, count: 1000, fpr: 0.001, stale: false }");
   await open({ maxBytes: total });
   await fails("too_large", open({ maxBytes: total - 1 }));
   const mine = new Error("mine");
@@ -111,6 +113,8 @@ test("the description, the progress, and limits", async () => {
   publisher.publish({ name: undefined });
   await feed.update();
   assert.equal(feed.info().name, null);
+  feed.close();
+  assert.match(inspect(feed), /^Feed \{ generation: 3, /);
 });
 
 test("what may be in a manifest: more members, several signatures, the largest numbers", async () => {

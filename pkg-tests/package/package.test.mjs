@@ -3,12 +3,13 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { SourceMap } from "node:module";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { LIMITS } from "../../scripts/limits.mjs";
-import { weigh } from "../../scripts/weight.mjs";
+import { grow, weigh } from "../../scripts/weight.mjs";
 import { folder } from "../helpers/installed.mjs";
 import { createServer } from "../helpers/server.mjs";
 import { turn } from "../helpers/turn.mjs";
@@ -170,18 +171,22 @@ test("tsc --strict accepts the types from import and from require", () => {
     const answers: Uint8Array = filter.hasMany(new Set(["a"]));
     const copy: BloomFilter = filter.clone();
     const read: BloomFilter = BloomFilter.decode(filter.toBytes());
-    load("a").then((some: Filter<AnyKey>) => {
+    load("a").then((some) => {
       // @ts-expect-error: it may be of any kind
       some.add("a");
+      if (some.kind === "scalable") some.add("a");
     });
     const grows: Promise<ScalableBloomFilter> = ScalableBloomFilter.load(new Blob([filter.toBytes()]), { maxBytes: 9 });
     grows.then((seen) => seen.add("a"));
     // @ts-expect-error: it may be of any kind
     const some2: Promise<ScalableBloomFilter> = load("a");
+    class Seen extends BloomFilter { twice() { return 2 * this.estimatedCount; } }
+    const twice: [number, Promise<number>] = [Seen.decode(answers).twice(), Seen.load("a").then((seen) => seen.twice())];
+    const literal: "bloom" = Seen.decode(answers).kind;
     // @ts-expect-error: only ForeignFilter reads the bytes of other software
     BloomFilter.load("a", { format: "guava" });
     const bitmaps: Promise<ForeignFilter>[] = [ForeignFilter.load("a"), ForeignFilter.load("a", { format: "xor", width: 8, timeout: 9 })];
-    void [some2, bitmaps];
+    void [some2, bitmaps, twice, literal];
     const ribbon: RibbonFilter = RibbonFilter.decode(filter.toBytes());
     ribbon.has("a");
     // @ts-expect-error: read-only
@@ -195,9 +200,32 @@ test("tsc --strict accepts the types from import and from require", () => {
     const left: boolean = counting.remove("a") && scalable.add("b") && bloom.has("c");
     // @ts-expect-error: only withCapacity makes one
     new CuckooFilter();
-    const some: Filter<AnyKey> = decode(answers);
+    const some: AnyFilter = decode(answers);
+    const kind: "bloom" | "counting" | "scalable" | "cuckoo" | "ribbon" | ForeignFormat = some.kind;
+    switch (some.kind) {
+      case "bloom": void (some satisfies BloomFilter); break;
+      case "counting": void (some satisfies CountingBloomFilter); break;
+      case "scalable": void (some satisfies ScalableBloomFilter); break;
+      case "cuckoo": void (some satisfies CuckooFilter); break;
+      case "ribbon": void (some satisfies RibbonFilter); break;
+      case "guava": void (some.toForeign() satisfies Uint8Array); break;
+      // @ts-expect-error: no such kind
+      case "blooms": break;
+      default: void (some satisfies ForeignFilter);
+    }
+    if (some instanceof ScalableBloomFilter) some.add("a");
+    else void (some.kind satisfies Exclude<typeof kind, "scalable">);
+    // @ts-expect-error: its kind is another
+    if (filter.kind === "ribbon") throw new Error();
+    // @ts-expect-error: only some filters of other software have keys that are numbers
+    some.has(42);
+    // @ts-expect-error: nor do several keys have some
+    some.hasAny([1, "a"]);
+    void (some instanceof ForeignFilter && some.has(42) && some.hasAny([1, 2n, "a"]) && some.hasMany([new Uint8Array(1)]));
+    const strings: boolean = some.has("a") && some.hasAll(new Set(["a"])) && some.clone().has(new Uint8Array(1));
     const blob: Blob = new Blob([filter.toBytes()]);
     const info: FilterInfo = some.info();
+    const classes: AnyFilter["kind"] = info.kind; // each kind has a class
     const match: string | null = some.hasUrl("a.b") ? some.matchUrl(new URL("http://a.b")) : canonicalizeUrl("a.b");
     const reasons: SkipReason[] = [];
     const profile: BuildOptions = { profile: "url", allow: ["a.b"], onSkip: ({ key, reason }) => { reasons.push(reason); }, onConflict: ({ key, removed }) => { if (removed) some.has(key); } };
@@ -220,8 +248,46 @@ test("tsc --strict accepts the types from import and from require", () => {
     const narrow: Filter = some;
     // @ts-expect-error: not here either
     narrow.has(42);
-    const number: boolean = some.has(42n) || some.hasAny([1, "a"]);
-    const foreign: ForeignFilter = ForeignFilter.from(["a", 5n], { format: "spark", keys: "long", layout: "v2", seed: 1, fpr: 0.01 });
+    const any: Filter<AnyKey> = some;
+    const number: boolean = any.has(42n) || strings;
+    const foreign: ForeignFilter<NumberKey> = ForeignFilter.from([5, 5n, new Uint8Array(8)], { format: "spark", keys: "long", layout: "v2", seed: 1, fpr: 0.01 });
+    // @ts-expect-error: the keys are numbers
+    ForeignFilter.from(["a"], { format: "spark", keys: "long" });
+    // @ts-expect-error: the keys are strings
+    ForeignFilter.from([5], { format: "spark" });
+    // @ts-expect-error: its keys aren't numbers
+    ForeignFilter.from([5], { format: "go-bloom" });
+    ForeignFilter.from(["a"], { format: "guava", funnel: "utf8" }).has("a");
+    const numbers: ForeignFilter<NumberKey>[] = [
+      decode(answers, { format: "guava", funnel: "long" }), decode(answers, { format: "spark", keys: "long" }),
+      decode(answers, { format: "parquet-sbbf", keys: "double", profile: "raw" }), decode(answers, { format: "pybloomfiltermmap3", keys: "int" }),
+      decode(answers, { format: "xor", width: 8 }), ForeignFilter.decode(answers, { format: "binary-fuse" }),
+    ];
+    numbers[0]!.has(5) && numbers[0]!.hasAny([5n]);
+    // @ts-expect-error: they are numbers
+    numbers[0]!.has("5");
+    const texts: ForeignFilter<Key>[] = [
+      decode(answers, { format: "guava" }), decode(answers, { format: "spark", keys: "bytes" }), decode(answers, { format: "parquet-sbbf" }),
+      decode(answers, { format: "flor" }), decode(answers, { format: "redis-bitmap", bits: 64, hashes: 3 }),
+      decode("[]", { format: "npm-bloomfilter", hashes: 5 }), ForeignFilter.decode({}, { format: "npm-bloom-filters" }),
+    ];
+    // @ts-expect-error: they are strings
+    texts[0]!.has(5);
+    // @ts-expect-error: the default is strings
+    decode(answers, { format: "guava" }).has(5);
+    load("a", { format: "xor", timeout: 5 }).then((its) => its.has(5n));
+    // @ts-expect-error: they are strings
+    ForeignFilter.load("a", { format: "rbloom" }).then((its) => its.has(5));
+    // Only running tells.
+    const unsure = (funnel: "utf8" | "int"): ForeignFilter<AnyKey> => decode(answers, { format: "guava", funnel });
+    void (unsure("int").has(5) || unsure("utf8").has("5"));
+    // @ts-expect-error: only JSON may be a text
+    decode("[]", { format: "flor" });
+    // @ts-expect-error: nor may a blob
+    ForeignFilter.decode("[]");
+    // @ts-expect-error: the keys are numbers, and there is no such option
+    decode(answers, { format: "guava", funnel: "int", keys: "long" });
+    void [numbers, texts, classes];
     const original: Uint8Array = foreign.clone().toForeign();
     const wrapped: ForeignFilter = decode(original, { format: "guava", funnel: "int", profile: "url" });
     const bitmap: Promise<ForeignFilter> = load("a", { format: "redis-bitmap", bits: 64, hashes: 3, maxBytes: 9 });
@@ -290,19 +356,25 @@ test("tsc --strict accepts the types from import and from require", () => {
   const names =
     "BloomFilter, CountingBloomFilter, CuckooFilter, Feed, Filter, FilterError, ForeignFilter, RibbonFilter, ScalableBloomFilter, ShardedFilter, canonicalizeUrl, decode, load, openFeed, openSharded, urlExpressions";
   const imports = `
-    import { ${names}, type AnyKey, type BuildOptions, type FeedCache, type FeedInfo, type FilterInfo, type ForeignFormat, type ForeignOptions, type ForeignSource, type ShardedInfo, type SkipReason } from "bloom-wasm";
+    import { ${names}, type AnyFilter, type AnyKey, type BuildOptions, type FeedCache, type FeedInfo, type FilterInfo, type ForeignFormat, type ForeignOptions, type ForeignSource, type Key, type NumberKey, type ShardedInfo, type SkipReason } from "bloom-wasm";
     import * as reader from "bloom-wasm/reader";
+    import wasm from "bloom-wasm/bloom.wasm";
     import { init, initSync, decode as slim, BloomFilter as SlimBloomFilter } from "bloom-wasm/slim";
     const starting: Promise<void> = init(new URL("http://a.b"));
     const same: [typeof decode, typeof FilterError, typeof Filter, typeof openFeed, typeof openSharded] =
       [slim, reader.FilterError, reader.Filter, reader.openFeed, reader.openSharded];
-    void [starting, initSync, same, SlimBloomFilter];
+    initSync(wasm satisfies WebAssembly.Module);
+    // @ts-expect-error: it is compiled
+    wasm.byteLength;
+    void [starting, same, SlimBloomFilter];
     const asked: reader.Filter = reader.decode(new Uint8Array(1), { secret: new Uint8Array(16) });
     const copied: reader.Filter = asked.clone();
     // A program that only asks accepts filters of both entries.
     const ask = (its: reader.Filter): boolean => its.has("a") && its.hasUrl("a.b") && its.info().keyed && its.estimatedFpr > 0;
     const asks: boolean[] = [asked, BloomFilter.from(["a"]), decode(new Uint8Array(1))].map(ask);
     const loaded: Promise<Filter> = reader.load("a", { maxBytes: 5 });
+    // @ts-expect-error: its kind tells no class here
+    if (asked.kind === "scalable") asked.add("a");
     const several: reader.Filter[] = [new Uint8Array(1)].map(reader.decode);
     reader.openFeed("a", { publicKey: null }).then((feed: reader.Feed) => {
       const filter: reader.Filter = feed.filter;
@@ -356,6 +428,42 @@ test("tsc --strict accepts the types from import and from require", () => {
   }
 });
 
+test("each source map leads to the source, also after an import", () => {
+  const dist = join(folder, "node_modules/bloom-wasm/dist");
+  const scripts = readdirSync(dist).filter((name) => name.endsWith(".js") && name !== "tool.js");
+  let found = 0;
+  for (const script of scripts) {
+    const payload = JSON.parse(readFileSync(join(dist, `${script}.map`), "utf8"));
+    const lines = readFileSync(join(dist, script), "utf8").trimEnd().split("\n");
+    assert.equal(lines.pop(), `//# sourceMappingURL=${script}.map`);
+    const map = new SourceMap(payload);
+    const sources = new Map(payload.sources.map((path, i) => [path, payload.sourcesContent[i].split("\n")]));
+    // No path of the machine that built it.
+    for (const path of sources.keys()) assert.match(path, /^\.\.\/(js|target\/npm\/bloom)\/[\w./-]+$/);
+    for (const [at, line] of lines.entries()) {
+      for (const { 0: all, 1: word, index } of line.matchAll(/\b(?:function\*?|var|let|const) (\w+)/g)) {
+        if (word === "bloom_wasm_bg_default") continue; // the wasm in base64, which has no source
+        const { originalSource, originalLine, originalColumn } = map.findEntry(at, index + all.length - word.length);
+        const text = sources.get(originalSource)?.[originalLine].slice(originalColumn);
+        // esbuild adds a number to a name that two files have.
+        assert.ok(text?.startsWith(word.replace(/\d+$/, "")), `${script}: ${word} is ${text} of ${originalSource}`);
+        found++;
+      }
+    }
+  }
+  assert.ok(found > 900, `${found} names`);
+  assert.deepEqual(
+    readdirSync(dist).filter((name) => name.endsWith(".map")),
+    scripts.map((name) => `${name}.map`),
+  );
+
+  writeFileSync(join(folder, "mapped.mjs"), 'import { decode } from "bloom-wasm/reader"; decode(new Uint8Array(3));');
+  const options = { cwd: folder, encoding: "utf8" };
+  const { stderr } = spawnSync(process.execPath, ["--enable-source-maps", "mapped.mjs"], options);
+  const [, line] = /at readFilter .*\bblob\.ts:(\d+):/.exec(stderr);
+  assert.match(readFileSync(join(root, "js/plain/blob.ts"), "utf8").split("\n")[line - 1], /\breadBlob\(/);
+});
+
 test("an uncaught error fits on one screen of the terminal", () => {
   for (const entry of ["bloom-wasm", "bloom-wasm/reader"]) {
     const script = join(folder, "uncaught.mjs");
@@ -399,6 +507,13 @@ test("an uncaught error of a missing URL, and of a wrong rate, takes at most 30 
     server.closeAllConnections();
     server.close();
   }
+});
+
+test("Vite gives the address of bloom-wasm/bloom.wasm", async () => {
+  const script = 'import url from "bloom-wasm/bloom.wasm?url"; document.title = url;';
+  const { files } = await grow(join(folder, "address"), script);
+  const { fileName } = files.find(({ fileName }) => fileName.endsWith(".wasm"));
+  assert.ok(files.some(({ file }) => typeof file === "string" && file.includes(`/${fileName}`)));
 });
 
 test("a Vite build of a small app grows by the documented size, and only by what it imports", async () => {

@@ -266,7 +266,7 @@ const README = "README.md";
 }
 
 {
-  const [loading, growing, retrying] = [1, 2, 3].map(() => take(JAVASCRIPT, "Load", "js"));
+  const [loading, narrowing, growing, retrying] = [1, 2, 3, 4].map(() => take(JAVASCRIPT, "Load", "js"));
   const asking = take(JAVASCRIPT, "Ask", "js");
   test("docs/javascript.md: loading, and asking for keys", async (context) => {
     const keys = ["a", "b"];
@@ -287,8 +287,17 @@ const README = "README.md";
 
     const { isListed } = await js(import_ + retrying, cwd);
     await assert.rejects(isListed("https://evil.example/"));
-    const { RibbonFilter, ScalableBloomFilter } = await installed();
+    const { ForeignFilter, RibbonFilter, ScalableBloomFilter, load } = await installed();
+    const foreign = ForeignFilter.from(keys, { format: "go-bloom" });
+    const writeFile = context.mock.fn();
+    const narrow = () =>
+      js(narrowing, cwd, { ForeignFilter, load, url: given.url, key: "new", writeFile }, "export { list };");
+    writeFileSync(join(cwd, "keys.bloom"), foreign.toBytes());
+    assert.ok(!(await narrow()).list.has("new"));
+    assert.deepEqual(writeFile.mock.calls[0].arguments, ["original", foreign.toForeign()]);
     writeFileSync(join(cwd, "keys.bloom"), new ScalableBloomFilter().toBytes());
+    assert.ok((await narrow()).list.has("new"));
+    assert.equal(writeFile.mock.callCount(), 1);
     const { seen } = await js(growing, cwd, { ScalableBloomFilter, url: given.url, key: "new" }, "export { seen };");
     assert.ok(seen.has("new"));
     writeFileSync(join(cwd, "phishing.bloom"), RibbonFilter.from(["evil.example"], { profile: "url" }).toBytes());

@@ -1,4 +1,4 @@
-/** The main script on the command line: prints the runtime's version and its verdict. */
+/** The main script on the command line: prints a filter, that filter freed, and the runtime's version and verdict. */
 import "./main.mjs";
 
 /** Files, which only the command line can read: as a stream, with a size, until an abort. */
@@ -22,5 +22,10 @@ async function files() {
   return [filter.has("key-1"), ...totals, ...codes, aborted].join();
 }
 
+const { BloomFilter } = await import("bloom-wasm");
+const filter = BloomFilter.from(["a"]);
+console.log(filter);
+filter.free();
+console.log(filter);
 const version = globalThis.Deno?.version.deno ?? globalThis.Bun?.version ?? process.versions.node;
 console.log(JSON.stringify({ version, verdict: await globalThis.verdict, files: await files() }));

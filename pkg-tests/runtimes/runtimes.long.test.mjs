@@ -22,7 +22,10 @@ describe("on the command line", () => {
       const { stdout } = await promisify(execFile)(command[0], [...command.slice(1), join(here, "cli.mjs")], {
         timeout: 180_000,
       });
-      const ran = JSON.parse(stdout);
+      const [shown, freed, verdict] = stdout.split("\n");
+      assert.match(shown, /^BloomFilter \{ kind: "bloom", estimatedCount: 1, estimatedFpr: 0\.\d+ \}$/);
+      assert.equal(freed, "BloomFilter (this filter was freed)");
+      const ran = JSON.parse(verdict);
       assert.equal(ran.version, version);
       assert.equal(ran.files, `true,${blob.length},too_large,not_a_filter,network,network,enough`);
       await record(name, version, ran.verdict);
@@ -90,6 +93,26 @@ describe("Cloudflare's workerd", () => {
       }
     });
   }
+
+  test("bloom-wasm/bloom.wasm is a compiled module, which slim starts with", {
+    timeout: 180_000,
+    skip: !modules && setup.NOT_INSTALLED,
+  }, async () => {
+    writeFileSync(
+      join(here, "module.mjs"),
+      `import module from "bloom-wasm/bloom.wasm";
+      import { BloomFilter, initSync } from "bloom-wasm/slim";
+      initSync(module);
+      const told = [module instanceof WebAssembly.Module, BloomFilter.from(["a"]).has("a")].join();
+      export default { fetch: () => new Response(told) };\n`,
+    );
+    const worker = await miniflare("module", ["workerd", "worker", "browser"]);
+    try {
+      assert.equal(await (await worker.fetch()).text(), "true,true");
+    } finally {
+      await worker.dispose();
+    }
+  });
 
   test("an entry that contains its wasm names the right one", {
     timeout: 180_000,

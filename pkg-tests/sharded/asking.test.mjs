@@ -1,6 +1,7 @@
 /** Sharded filters: what a question fetches and answers, what stays in memory, and what is refused before a fetch. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { inspect } from "node:util";
 import { fails, noNetwork } from "../helpers/following.mjs";
 import {
   KEYS,
@@ -101,6 +102,7 @@ test("the description", async () => {
   assert.equal(filter.stale, false);
   assert.equal(filter.cacheError, undefined);
   assert.equal(Object.prototype.toString.call(filter), "[object ShardedFilter]");
+  assert.equal(inspect(filter), `ShardedFilter { generation: 1, count: ${KEYS}, fpr: 0.001, stale: false }`);
   assert.throws(() => new ShardedFilter(), { code: "invalid_parameter" });
   publisher.publish({ name: undefined });
   assert.equal(await filter.update(), true);
