@@ -4,11 +4,11 @@
 
 use std::hint::black_box;
 
+use bloom_wasm::filters::AnyFilter;
 use bloom_wasm::hash::digest;
 use bloom_wasm::keys::url::canonicalize;
-use bloom_wasm::filters::AnyFilter;
 use bloom_wasm::layers::Stack;
-use bloom_wasm::{Filter, BloomFilter, RibbonFilter};
+use bloom_wasm::{BloomFilter, Filter, RibbonFilter};
 
 /// Keys in a filter, and queries of one workload.
 const KEYS: u32 = 100_000;

@@ -10,7 +10,7 @@ use bloom_wasm::keys::lines::lines;
 use bloom_wasm::layers::Stack;
 use bloom_wasm::{BloomFilter, RibbonFilter};
 use criterion::{BatchSize, SamplingMode, Throughput};
-use xorf::{BinaryFuse8, AnyFilter};
+use xorf::{BinaryFuse8, Filter};
 
 const FPRS: [f64; 2] = [0.01, 0.001];
 

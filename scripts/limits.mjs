@@ -13,7 +13,7 @@ export const LIMITS = {
     "the reader, with feeds and shards": 31_950,
   },
   vite: {
-    "bloom-wasm": 199_000,
+    "bloom-wasm": 200_500,
     "bloom-wasm/slim": 155_500,
     "bloom-wasm/reader": 18_150,
   },

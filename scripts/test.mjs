@@ -171,8 +171,8 @@ const tiers = {
   all: [
     async () => {
       await step("cargo doc --workspace --no-deps --lib --locked --quiet", { RUSTDOCFLAGS: "-D warnings" });
-      const npm = "--package bloom-wasm --features npm --target wasm32-unknown-unknown --lib";
-      await step(`cargo clippy ${npm} --locked --quiet -- -D warnings`);
+      for (const features of ["", "--no-default-features --features npm "])
+        await step(`cargo clippy ${features}--target wasm32-unknown-unknown --lib --locked --quiet -- -D warnings`);
       await cratePackages("--no-verify");
       await crateTests("--tests -- --ignored");
       const loops = "hostile::mutations hostile::noise interop::damaged cuckoo::nothing_is_left";

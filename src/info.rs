@@ -130,7 +130,7 @@ fn parameters(filter: &ForeignFilter) -> Result<Vec<(&'static str, Parameter)>> 
 mod serialized {
     use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-    use super::{FilterInfo, Parameter, TagInfo};
+    use crate::info::{FilterInfo, Parameter, TagInfo};
 
     /// A number as JavaScript holds it: exact below 2^53, and the nearest such number above.
     struct Number(Option<u64>);

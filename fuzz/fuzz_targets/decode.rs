@@ -5,8 +5,9 @@
 
 use std::sync::LazyLock;
 
+use bloom_wasm::filters::AnyFilter;
 use bloom_wasm::hash::{Hashing, Secret};
-use bloom_wasm::{Filter, BloomFilter, Delta, Error, AnyFilter, FilterInfo};
+use bloom_wasm::{BloomFilter, Delta, Error, Filter};
 use bloom_wasm_cli::{Streams, run};
 use libfuzzer_sys::fuzz_target;
 use twox_hash::XxHash32;
@@ -153,7 +154,7 @@ fn decode(bytes: &[u8], digests: &[u64]) -> bool {
     }
     assert!((0.0..=1.0).contains(&filter.estimated_fpr()));
     assert!(filter.estimated_count() >= 0.0);
-    let info = FilterInfo::of(&blob).unwrap();
+    let info = blob.info().unwrap();
     assert_eq!(info.byte_length, length);
     assert_eq!(bytes[bytes.len() - CHECKSUM..], (info.id as u32).to_le_bytes());
     assert_eq!(info.id >> 32, length as u64);

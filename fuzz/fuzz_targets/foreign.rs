@@ -3,8 +3,8 @@
 
 #![no_main]
 
+use bloom_wasm::Filter;
 use bloom_wasm::interop::{self, Format, Options};
-use bloom_wasm::{Filter, FilterInfo};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -22,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(filter.estimated_count() >= 0.0);
 
     let blob = Filter::from(filter);
-    FilterInfo::of(&blob).unwrap();
+    blob.info().unwrap();
     let encoded = blob.encode().unwrap();
     assert_eq!(Filter::expected_length(&encoded), Ok(Some(encoded.len() as u64)));
     assert_eq!(Filter::decode(encoded), Ok(blob.clone()));

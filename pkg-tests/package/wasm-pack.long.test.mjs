@@ -1,7 +1,7 @@
 /** The crate without the npm package: what `wasm-pack build` makes of a clone, and examples/wasm-pack. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
@@ -108,6 +108,10 @@ function ask({ Filter, Incoming, optimal }) {
     [() => Filter.from(["a"], { fpr: 2 }), "invalid_parameter"],
     [() => Filter.from(["a"], { rate: 0.1 }), "invalid_parameter"],
     [() => Filter.from(["a"], { kind: "tree" }), "invalid_parameter"],
+    [() => Filter.from(["a"], null), "invalid_parameter"],
+    [() => Filter.from(["a"], 5), "invalid_parameter"],
+    [() => Filter.from(["a"], { seed: -1n }), "invalid_parameter"],
+    [() => Filter.from(["a"], { name: 5 }), "invalid_parameter"],
     [() => Filter.from(["a"], { allow: "a" }), "invalid_parameter"],
     [() => Filter.from(["a"], { secret }), "invalid_parameter"],
     [() => Filter.from(["<html>"], { profile: "url" }), "invalid_key"],
@@ -134,9 +138,10 @@ test("target web, in Node and in the example's page", { skip: noChromium }, asyn
 
   const types = { ".html": "text/html", ".js": "text/javascript", ".wasm": "application/wasm" };
   const server = createServer(({ url }, response) => {
-    const path = url === "/" ? "/index.html" : url;
+    const path = join(example, url === "/" ? "index.html" : url);
+    response.statusCode = existsSync(path) ? 200 : 404;
     response.setHeader("content-type", types[extname(path)] ?? "application/octet-stream");
-    response.end(readFileSync(join(example, path)));
+    response.end(existsSync(path) ? readFileSync(path) : "");
   });
   await new Promise((done) => server.listen(0, done));
   const browser = await playwright();

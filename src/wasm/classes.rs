@@ -177,9 +177,32 @@ fn list<'a>(keys: Array) -> Lines<'a> {
     Box::new(move |take| keys.iter().try_for_each(|value| take(&key(&value)?.0)))
 }
 
+/// The names of [`Options`].
+const NAMES: [&str; 19] = [
+    "kind",
+    "profile",
+    "lowercase",
+    "sha1",
+    "fpr",
+    "seed",
+    "secret",
+    "minLength",
+    "minCount",
+    "name",
+    "createdAt",
+    "capacity",
+    "counterBits",
+    "initialCapacity",
+    "growth",
+    "tightening",
+    "allow",
+    "allowWins",
+    "onSkip",
+];
+
 /// `BuildOptions` of types.d.ts.
 #[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[serde(rename_all = "camelCase", default)]
 struct Options {
     kind: Option<String>,
     profile: Option<String>,
@@ -213,6 +236,14 @@ impl Options {
         let wrong = |why: serde_wasm_bindgen::Error| {
             FilterError::new("invalid_parameter", &format!("the options are wrong: {why}"))
         };
+        // serde-wasm-bindgen asks for each field by its name, so it never sees another one.
+        let given = options.dyn_ref::<Object>().map(Object::keys).unwrap_or_else(Array::new);
+        for name in given.iter().filter_map(|name| name.as_string()) {
+            if !NAMES.contains(&name.as_str()) {
+                let message = format!("there is no option {name}; known are {}", NAMES.join(", "));
+                return Err(FilterError::new("invalid_parameter", &message).into());
+            }
+        }
         Ok(serde_wasm_bindgen::from_value(options).map_err(wrong)?)
     }
 
