@@ -33,6 +33,8 @@ const INITIAL_CAPACITY: &str = "initialCapacity must be a whole number from 1 to
 #[wasm_bindgen]
 pub struct DigestList {
     builder: Builder<'static>,
+    /// Those of the builder.
+    hashing: Hashing,
     members: Vec<u64>,
     /// The complete lists with a tag, by their names.
     tagged: Vec<(String, Vec<u64>)>,
@@ -47,8 +49,7 @@ pub struct DigestList {
 impl DigestList {
     /// Takes the keys in a line of a text, or in a line that is a whole input.
     fn read(&mut self, line: &[u8], of_text: bool, skipped: &mut Skipped) -> Result<()> {
-        let DigestList { builder, members, allowlist, strict, .. } = self;
-        let (rules, hashing) = (builder.rules, builder.digests());
+        let DigestList { builder: Builder { rules, .. }, hashing, members, allowlist, strict, .. } = self;
         let index = skipped.read;
         skipped.read += 1;
         let mut is_comment = true;
@@ -78,8 +79,10 @@ impl DigestList {
 
     fn with(kind: Kind, profile: Profile, hashing: Hashing) -> Result<DigestList> {
         headroom()?;
+        let builder = Builder::new(profile).kind(kind).hashing(hashing);
         Ok(DigestList {
-            builder: Builder::new(profile).kind(kind).hashing(hashing),
+            hashing: builder.digests(),
+            builder,
             members: Vec::new(),
             tagged: Vec::new(),
             tags: None,
