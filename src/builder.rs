@@ -190,9 +190,10 @@ impl Builder<'_> {
         self.hashing.for_filter(self.rules.profile, self.options.kind)
     }
 
-    /// The rate that the [`Stack`] is built with: that of a key where the kind doesn't know URLs.
+    /// The rate that the [`Stack`] is built with. A ribbon filter of URLs takes that of a whole check, and derives the rates
+    /// of the keys; all others take that of a key.
     pub fn build_fpr(&self) -> f64 {
-        self.digests().build_fpr(self.rules.profile, self.fpr)
+        if self.digests().is_slotted() { self.fpr } else { self.rules.profile.key_fpr(self.fpr) }
     }
 
     /// Fails if no filter can be built with these options, before any key is read.

@@ -2,7 +2,6 @@
 //! URLs and passwords.
 
 use crate::error::{Error, Result};
-#[cfg(feature = "native")]
 use crate::keys::list::Rules;
 #[cfg(feature = "native")]
 use crate::keys::native::Native;
@@ -175,12 +174,47 @@ impl Filter {
         keys.find(|(slot, key)| self.stack.has_in(*slot, key)).map(|(_, key)| key)
     }
 
-    /// Whether a password is maybe present.
+    /// Hands the first key of a URL that is maybe present to `run`.
+    pub(crate) fn find_url<T>(
+        &self,
+        platform: &impl Platform,
+        url: &[u8],
+        run: impl Fn(&[u8]) -> T,
+    ) -> Result<Option<T>> {
+        self.require_urls()?;
+        let found = |url: &Canonical| self.matching(url).map(&run);
+        match self.plain(url) {
+            Some(url) => Ok(found(&url)),
+            None => Ok(url::readings(platform, url)?.iter().find_map(found)),
+        }
+    }
+
+    /// [`Filter::url_tags`].
+    pub(crate) fn url_tags_on(&self, platform: &impl Platform, url: &[u8]) -> Result<Vec<&str>> {
+        self.require_urls()?;
+        let readings = url::readings(platform, url)?;
+        self.stack.tags_of_all(readings.keys().map(|key| self.stack.hashing().digest(key)))
+    }
+
+    /// [`Filter::has_password`].
     pub(crate) fn has_password_on(&self, platform: &impl Platform, password: &[u8]) -> Result<bool> {
         let Profile::Password { lowercase, sha1 } = self.profile else {
             return Err(Error::WrongProfile { found: self.profile.name(), wanted: "password" });
         };
         Ok(self.stack.has(&password::key(platform, password, lowercase, sha1)?))
+    }
+
+    /// [`Filter::add`].
+    pub(crate) fn add_on(&mut self, platform: &impl Platform, line: &[u8]) -> Result<bool> {
+        let key = Rules::from(self.profile).only_key(platform, line)?;
+        let base = self.stack_mut().base_mut()?;
+        Ok(base.add_digests(&[base.hashing().digest(&key)])? > 0)
+    }
+
+    /// [`Filter::remove`].
+    pub(crate) fn remove_on(&mut self, platform: &impl Platform, line: &[u8]) -> Result<bool> {
+        let key = Rules::from(self.profile).only_key(platform, line)?;
+        self.stack_mut().base_mut()?.remove(&key)
     }
 }
 
@@ -219,7 +253,7 @@ impl Filter {
     /// # Errors
     /// [`Error::WrongProfile`] unless the filter was built from URLs; [`Error::TooLarge`] without the memory.
     pub fn has_url(&self, url: &str) -> Result<bool> {
-        Ok(self.find_url(url, |_| ())?.is_some())
+        Ok(self.find_url(&Native, url.as_bytes(), |_| ())?.is_some())
     }
 
     /// The first key of a URL that is maybe present, such as `evil.example/`; none if the URL isn't on the list.
@@ -228,7 +262,7 @@ impl Filter {
     /// As [`Filter::has_url`].
     pub fn match_url(&self, url: &str) -> Result<Option<String>> {
         // Keys of URLs are ASCII.
-        self.find_url(url, |key| String::from_utf8_lossy(key).into_owned())
+        self.find_url(&Native, url.as_bytes(), |key| String::from_utf8_lossy(key).into_owned())
     }
 
     /// The tags of all keys of a URL, such as the lists that it is on, each once.
@@ -236,9 +270,7 @@ impl Filter {
     /// # Errors
     /// As [`Filter::has_url`], and [`Error::WrongKind`] for a filter without tags.
     pub fn url_tags(&self, url: &str) -> Result<Vec<&str>> {
-        self.require_urls()?;
-        let readings = url::readings(&Native, url.as_bytes())?;
-        self.stack.tags_of_all(readings.keys().map(|key| self.stack.hashing().digest(key)))
+        self.url_tags_on(&Native, url.as_bytes())
     }
 
     /// The tags of a key. A member has exactly its own, and a key that is definitely absent has none. Any other key that is
@@ -264,9 +296,7 @@ impl Filter {
     /// [`Error::InvalidKey`] for a line that gives no key or several; [`Error::WrongKind`] for a ribbon filter and a foreign
     /// one, which are read-only; [`Error::Layered`] over layers; [`Error::FilterFull`]. Nothing is changed then.
     pub fn add(&mut self, line: impl AsRef<[u8]>) -> Result<bool> {
-        let key = Rules::from(self.profile).only_key(&Native, line.as_ref())?;
-        let base = self.stack_mut().base_mut()?;
-        Ok(base.add_digests(&[base.hashing().digest(&key)])? > 0)
+        self.add_on(&Native, line.as_ref())
     }
 
     /// Removes a key, read like a line of a list, from a counting or a cuckoo filter; false = it was definitely not there.
@@ -274,20 +304,10 @@ impl Filter {
     /// # Errors
     /// As [`Filter::add`], with [`Error::WrongKind`] for all other kinds.
     pub fn remove(&mut self, line: impl AsRef<[u8]>) -> Result<bool> {
-        let key = Rules::from(self.profile).only_key(&Native, line.as_ref())?;
-        self.stack_mut().base_mut()?.remove(&key)
+        self.remove_on(&Native, line.as_ref())
     }
 
     fn require_key<'a>(&self, key: &'a [u8]) -> Result<&'a [u8]> {
         if self.holds(&Native, key) { Ok(key) } else { Err(NO_KEY) }
-    }
-
-    fn find_url<T>(&self, url: &str, run: impl Fn(&[u8]) -> T) -> Result<Option<T>> {
-        self.require_urls()?;
-        let found = |url: &Canonical| self.matching(url).map(&run);
-        match self.plain(url.as_bytes()) {
-            Some(url) => Ok(found(&url)),
-            None => Ok(url::readings(&Native, url.as_bytes())?.iter().find_map(found)),
-        }
     }
 }

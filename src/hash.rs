@@ -266,12 +266,6 @@ impl Hashing {
         if profile == Profile::Url && kind == Kind::Ribbon { self.with_slots() } else { self }
     }
 
-    /// The rate to build such a filter with, for a rate of whole checks. With slots it is the same, and the builder
-    /// derives the rates of the keys; otherwise it is that of a key.
-    pub fn build_fpr(&self, profile: Profile, fpr: f64) -> f64 {
-        if self.slotted { fpr } else { profile.key_fpr(fpr) }
-    }
-
     /// Whether digests have [slots](slot).
     #[inline]
     pub fn is_slotted(&self) -> bool {

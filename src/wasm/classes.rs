@@ -14,8 +14,6 @@ use super::{FilterError, ascii, extend, holds, secret, to_js};
 use crate::builder::{Builder, Lines};
 use crate::error::{Error, Result};
 use crate::hash::Hashing;
-use crate::keys::list::Rules;
-use crate::keys::url::{self, Canonical};
 use crate::kind::{Kind, KindOptions};
 use crate::profile::Profile;
 use crate::vectors::{push, reserve};
@@ -44,21 +42,6 @@ impl Filter {
         let reason =
             "the filter has keys of URLs or passwords, and this isn't one; ask hasUrl or hasPassword";
         if holds(&self.inner, &key, is_text) { Ok(key) } else { Err(Error::InvalidKey { reason }) }
-    }
-
-    /// The one key in a line.
-    fn line(&self, value: &JsValue) -> Result<Vec<u8>> {
-        Rules::from(self.inner.profile()).only_key(&Runtime, &key(value)?.0)
-    }
-
-    fn find<T>(&self, url: &JsValue, run: impl Fn(&[u8]) -> T) -> Result<Option<T>> {
-        self.inner.require_urls()?;
-        let url = text(url)?;
-        let found = |url: &Canonical| self.inner.matching(url).map(&run);
-        match self.inner.plain(&url) {
-            Some(url) => Ok(found(&url)),
-            None => Ok(url::readings(&Runtime, &url)?.iter().find_map(found)),
-        }
     }
 }
 
@@ -90,7 +73,7 @@ impl Filter {
     /// with the profile `url`.
     #[wasm_bindgen(js_name = hasUrl)]
     pub fn has_url(&self, #[wasm_bindgen(unchecked_param_type = "string")] url: &JsValue) -> Result<bool> {
-        Ok(self.find(url, |_| ())?.is_some())
+        Ok(self.inner.find_url(&Runtime, &text(url)?, |_| ())?.is_some())
     }
 
     /// The first key of a URL that is maybe present, such as `evil.example/`; null if the URL isn't on the list.
@@ -99,7 +82,7 @@ impl Filter {
         &self,
         #[wasm_bindgen(unchecked_param_type = "string")] url: &JsValue,
     ) -> Result<JsValue> {
-        Ok(self.find(url, ascii)?.map_or(JsValue::NULL, JsValue::from))
+        Ok(self.inner.find_url(&Runtime, &text(url)?, ascii)?.map_or(JsValue::NULL, JsValue::from))
     }
 
     /// The tags of a key, such as the lists that it is on. Throws `wrong_kind` for a filter without tags.
@@ -111,24 +94,18 @@ impl Filter {
     /// The tags of all keys of a URL, each once.
     #[wasm_bindgen(js_name = urlTags, unchecked_return_type = "string[]")]
     pub fn url_tags(&self, #[wasm_bindgen(unchecked_param_type = "string")] url: &JsValue) -> Result<Array> {
-        self.inner.require_urls()?;
-        let (stack, url) = (self.inner.stack(), text(url)?);
-        let readings = url::readings(&Runtime, &url)?;
-        Ok(strings(stack.tags_of_all(readings.keys().map(|key| stack.hashing().digest(key)))?))
+        Ok(strings(self.inner.url_tags_on(&Runtime, &text(url)?)?))
     }
 
     /// Adds a key, read like a line of a list; true = it was definitely not there before. Throws `wrong_kind` for a filter
     /// that is read-only.
     pub fn add(&mut self, #[wasm_bindgen(unchecked_param_type = "Key")] key: &JsValue) -> Result<bool> {
-        let key = self.line(key)?;
-        let base = self.inner.stack_mut().base_mut()?;
-        Ok(base.add_digests(&[base.hashing().digest(&key)])? > 0)
+        self.inner.add_on(&Runtime, &self::key(key)?.0)
     }
 
     /// Removes a key from a counting or a cuckoo filter; false = it was definitely not there.
     pub fn remove(&mut self, #[wasm_bindgen(unchecked_param_type = "Key")] key: &JsValue) -> Result<bool> {
-        let key = self.line(key)?;
-        self.inner.stack_mut().base_mut()?.remove(&key)
+        self.inner.remove_on(&Runtime, &self::key(key)?.0)
     }
 
     /// Builds a filter of keys. With the profile `url`, a key is a line of a list: a URL, a host, a host with a path, an
