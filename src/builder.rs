@@ -14,6 +14,9 @@ use crate::vectors::{copied, push};
 /// Calls its argument with each line of a list.
 pub(crate) type Lines<'a> = Box<dyn FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + 'a>;
 
+type OnSkip<'a> = Box<dyn FnMut(&[u8], Skip) + 'a>;
+type OnConflict<'a> = Box<dyn FnMut(&[u8], bool) + 'a>;
+
 /// What to build, and of which keys. Nothing is read before [`Builder::build`], so the order of the calls doesn't matter.
 /// A key takes 8 bytes while the filter is built, however long it is.
 ///
@@ -45,8 +48,8 @@ pub struct Builder<'a> {
     lists: Vec<(Option<String>, Lines<'a>)>,
     allowed: Vec<Lines<'a>>,
     allow_wins: bool,
-    on_skip: Option<Box<dyn FnMut(&[u8], Skip) + 'a>>,
-    on_conflict: Option<Box<dyn FnMut(&[u8], bool) + 'a>>,
+    on_skip: Option<OnSkip<'a>>,
+    on_conflict: Option<OnConflict<'a>>,
 }
 
 impl<'a> Builder<'a> {

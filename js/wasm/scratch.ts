@@ -1,4 +1,4 @@
-/** Writes keys into WebAssembly's memory by hand. No other file touches it. `src/wasm/scratch.rs` is the other side. */
+/** Writes keys into WebAssembly's memory by hand. No other file touches it. `src/wasm/npm/scratch.rs` is the other side. */
 
 import { scratch as growScratch } from "../bloom_wasm.js";
 import { type Key, lengthOf, requireRoom } from "../boundary/input.js";

@@ -45,7 +45,7 @@ impl Filter {
     }
 }
 
-fn strings<'a>(names: Vec<&'a str>) -> Array {
+fn strings(names: Vec<&str>) -> Array {
     names.into_iter().map(JsValue::from_str).collect()
 }
 
