@@ -16,6 +16,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .keys(list.lines())
         .on_skip(|line, why| eprintln!("skipped, {}: {}", why.words(), String::from_utf8_lossy(line)))
         .build()?;
+    // What was skipped may have been an error page instead of a list.
+    if filter.info()?.count == Some(0) {
+        return Err("the list gives no key".into());
+    }
     let blob = filter.encode()?;
     println!("a blob of {} bytes", blob.len());
 

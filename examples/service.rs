@@ -29,9 +29,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let listener = TcpListener::bind(args.next().ok_or(usage)?)?;
     println!("listening on {}", listener.local_addr()?);
     for stream in listener.incoming() {
-        let (stream, filter) = (stream?, filter.clone());
+        let filter = filter.clone();
         thread::spawn(move || {
-            if let Err(error) = answer(&filter, stream) {
+            if let Err(error) = stream.and_then(|stream| answer(&filter, stream)) {
                 eprintln!("{error}");
             }
         });

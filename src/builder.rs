@@ -7,6 +7,7 @@ use crate::hash::{Hashing, Secret};
 use crate::keys::list::{Allowlist, Conflict, Rules, remove_conflicts};
 use crate::keys::{Input, Platform, Skip};
 use crate::kind::{Kind, KindOptions};
+use crate::layers::tags::require_tag_name;
 use crate::layers::{Stack, Tagged};
 use crate::profile::Profile;
 use crate::vectors::{copied, push};
@@ -17,8 +18,8 @@ pub(crate) type Lines<'a> = Box<dyn FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) 
 type OnSkip<'a> = Box<dyn FnMut(&[u8], Skip) + 'a>;
 type OnConflict<'a> = Box<dyn FnMut(&[u8], bool) + 'a>;
 
-/// What to build, and of which keys. Nothing is read before [`Builder::build`], so the order of the calls doesn't matter.
-/// A key takes 8 bytes while the filter is built, however long it is.
+/// What to build, and of which keys. Nothing is read before [`Builder::build`], so options may come in any order. A key
+/// takes 8 bytes once it is read, however long it is, and 16 to 30 while the filter is built; with tags, up to 45.
 ///
 /// ```
 /// use bloom_wasm::{Builder, Profile};
@@ -41,7 +42,8 @@ pub struct Builder<'a> {
     pub(crate) rules: Rules,
     pub(crate) options: KindOptions,
     pub(crate) fpr: f64,
-    pub(crate) hashing: Hashing,
+    seed: u64,
+    secret: Option<Secret>,
     pub(crate) name: Option<String>,
     pub(crate) created_at: Option<u64>,
     /// The lists of members, each with its tag if it has one.
@@ -60,7 +62,8 @@ impl<'a> Builder<'a> {
             rules: profile.into(),
             options: Kind::Ribbon.into(),
             fpr: profile.default_fpr(),
-            hashing: 0.into(),
+            seed: 0,
+            secret: None,
             name: None,
             created_at: None,
             lists: Vec::new(),
@@ -71,33 +74,32 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Another kind, with its defaults or with options of its own.
+    /// Another kind, with its defaults or with [options of its own](KindOptions). Unless they say how many keys a Bloom or
+    /// counting filter is for, it is full with the keys that it is built from, as a cuckoo filter is. To begin with an empty
+    /// one, use [`CuckooFilter::with_capacity`](crate::CuckooFilter::with_capacity) and the like.
     pub fn kind(mut self, kind: impl Into<KindOptions>) -> Self {
         self.options = kind.into();
         self
     }
 
-    /// The chance that what isn't on the list is "maybe present", above 0 and below 1: for URLs that of a whole check, and
-    /// otherwise that of a key. A page that is blocked by mistake costs more than a question that is asked twice: 1e-6 to
+    /// The chance that what isn't on the list is "maybe present", below 1: for URLs that of a whole check, and otherwise that
+    /// of a key. The lowest possible one depends on the kind and the number of keys, and is near 1e-9. A page that is blocked by mistake costs more than a question that is asked twice: 1e-6 to
     /// block pages, 1e-3 to warn or to ask elsewhere, 1e-2 to skip what was seen.
     pub fn fpr(mut self, fpr: f64) -> Self {
         self.fpr = fpr;
         self
     }
 
-    /// The seed of the hash. Equal keys, options and seeds give equal bytes. If strangers choose keys, take a random one.
-    pub fn seed(self, seed: u64) -> Self {
-        self.hashing(seed)
+    /// The seed of the hash, 0 unless it is given. Equal keys, options and seeds give equal bytes. If strangers choose keys,
+    /// take a random one.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
     }
 
-    /// Makes the filter keyed: whoever doesn't have the secret can't ask. Take a random seed for each filter.
-    pub fn secret(self, secret: &Secret, seed: u64) -> Self {
-        self.hashing(Hashing::keyed(secret, seed))
-    }
-
-    /// How keys become digests: a seed, or what [`Hashing::keyed`] gives.
-    pub fn hashing(mut self, hashing: impl Into<Hashing>) -> Self {
-        self.hashing = hashing.into();
+    /// Makes the filter keyed: whoever doesn't have the secret can't ask. Take a random [seed](Self::seed) for each filter.
+    pub fn secret(mut self, secret: Secret) -> Self {
+        self.secret = Some(secret);
         self
     }
 
@@ -125,16 +127,19 @@ impl<'a> Builder<'a> {
         self
     }
 
-    /// Adds keys: each item is a line of a list. With the profile `url`, that is a URL, a host, a host with a path, an
-    /// adblock rule or a line of a hosts file, and comments and blank lines are passed over. With `raw`, every item is a
-    /// key, also an empty one.
+    /// Adds keys: each item is a line of a list, without its end. With the profile `url`, that is a URL, a host, a host with a
+    /// path, an adblock rule or a line of a hosts file, and comments and blank lines are passed over. Public suffixes, such
+    /// as `co.uk`, stay; the tool leaves them out. With the other profiles every item is a key as it is, also an empty one,
+    /// and one that begins with `#` or a byte order mark. [`lines`](crate::keys::lines::lines) splits the bytes of a file.
+    #[cfg(feature = "native")]
     pub fn keys<K: AsRef<[u8]>>(mut self, keys: impl IntoIterator<Item = K> + 'a) -> Self {
         self.lists.push((None, lines(keys)));
         self
     }
 
     /// Adds keys with a tag, such as the name of their list. [`Filter::tags`] and [`Filter::url_tags`] tell it. Only
-    /// ribbon filters have tags, at most 255.
+    /// ribbon filters have tags, at most 255, which are numbered in the order of these calls. Lists of one tag are joined.
+    #[cfg(feature = "native")]
     pub fn tag<K: AsRef<[u8]>>(
         mut self,
         tag: impl Into<String>,
@@ -144,20 +149,23 @@ impl<'a> Builder<'a> {
         self
     }
 
-    /// Keys that must never be "maybe present", unless they are also members. All keys of an allowed URL are allowed.
+    /// Keys that must never be "maybe present", unless they are also members. Of a URL, these are all keys that it is looked up
+    /// by.
+    #[cfg(feature = "native")]
     pub fn allow<K: AsRef<[u8]>>(mut self, keys: impl IntoIterator<Item = K> + 'a) -> Self {
         self.allowed.push(lines(keys));
         self
     }
 
-    /// Removes keys that are members and allowed from the members. Otherwise they stay members.
+    /// Removes keys that are members and allowed from the members. Otherwise they stay members. Of an allowed URL only its
+    /// own key is removed, since its other keys, such as its host, belong to other URLs, too.
     pub fn allow_wins(mut self) -> Self {
         self.allow_wins = true;
         self
     }
 
     /// Called with each line that gives no key, and the reason. Without this, a list is refused if it has lines but none of
-    /// them gives a key.
+    /// them gives a key, as an error page has; with this, look at how many there were.
     pub fn on_skip(mut self, run: impl FnMut(&[u8], Skip) + 'a) -> Self {
         self.on_skip = Some(Box::new(run));
         self
@@ -182,6 +190,7 @@ impl<'a> Builder<'a> {
     }
 }
 
+#[cfg(feature = "native")]
 fn lines<'a, K: AsRef<[u8]>>(keys: impl IntoIterator<Item = K> + 'a) -> Lines<'a> {
     Box::new(move |take| keys.into_iter().try_for_each(|key| take(key.as_ref())))
 }
@@ -190,7 +199,7 @@ fn lines<'a, K: AsRef<[u8]>>(keys: impl IntoIterator<Item = K> + 'a) -> Lines<'a
 impl Builder<'_> {
     /// How keys become the digests that this filter is built from.
     pub fn digests(&self) -> Hashing {
-        self.hashing.for_filter(self.rules.profile, self.options.kind)
+        Hashing::new(self.seed, self.secret.as_ref()).for_filter(self.rules.profile, self.options.kind)
     }
 
     /// The rate that the [`Stack`] is built with. A ribbon filter of URLs takes that of a whole check, and derives the rates
@@ -202,32 +211,52 @@ impl Builder<'_> {
     /// Fails if no filter can be built with these options, before any key is read.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] if an option is out of range, or doesn't go with the others.
+    /// [`Error::InvalidParameter`] if an option is out of range, or doesn't go with the others, or a tag can't have this
+    /// name; [`Error::WrongKind`] for tags in another kind than ribbon.
     pub fn validate(&self) -> Result<()> {
         self.rules.validate()?;
-        self.build_digests(&mut Vec::new(), None).map(|_| ())
+        let mut tags = self.lists.iter().filter_map(|(tag, _)| tag.as_deref()).peekable();
+        if tags.peek().is_some() {
+            self.require_ribbon()?;
+        }
+        tags.try_for_each(require_tag_name)?;
+        self.of_digests(&mut Vec::new(), None).map(|_| ())
     }
 
     /// Builds the filter of members, in any order, repeated or not; they may be used up. With allowed keys, it has a layer
     /// that excludes them.
     ///
     /// # Errors
-    /// Those of [`Stack::build`].
+    /// Those of [`Stack::build`], and [`Error::InvalidParameter`] for a builder with lists, which only [`Builder::build`]
+    /// reads.
     pub fn build_digests(&self, members: &mut Vec<u64>, allowed: Option<&[u64]>) -> Result<Filter> {
+        self.require_no_list()?;
+        self.of_digests(members, allowed)
+    }
+
+    fn of_digests(&self, members: &mut Vec<u64>, allowed: Option<&[u64]>) -> Result<Filter> {
         self.described(Stack::build(self.options, members, allowed, self.build_fpr(), self.digests())?)
     }
 
     /// Builds the filter of members with tags.
     ///
     /// # Errors
-    /// Those of [`Stack::build_tagged`], and [`Error::WrongKind`] for another kind than ribbon.
+    /// Those of [`Stack::build_tagged`], [`Error::WrongKind`] for another kind than ribbon, and
+    /// [`Error::InvalidParameter`] for a builder with lists.
     pub fn build_tagged(&self, members: &Tagged, allowed: Option<&[u64]>) -> Result<Filter> {
-        match self.options.kind {
-            Kind::Ribbon => {
-                self.described(Stack::build_tagged(members, allowed, self.build_fpr(), self.digests())?)
-            }
-            kind => Err(Error::WrongKind { kind: kind.name() }),
-        }
+        self.require_no_list()?;
+        self.require_ribbon()?;
+        self.described(Stack::build_tagged(members, allowed, self.build_fpr(), self.digests())?)
+    }
+
+    fn require_no_list(&self) -> Result<()> {
+        let holds = self.lists.is_empty() && self.allowed.is_empty();
+        Error::unless(holds, "only `build` reads the lists of a builder")
+    }
+
+    fn require_ribbon(&self) -> Result<()> {
+        let kind = self.options.kind;
+        if kind == Kind::Ribbon { Ok(()) } else { Err(Error::WrongKind { kind: kind.name() }) }
     }
 
     fn described(&self, stack: Stack) -> Result<Filter> {

@@ -145,6 +145,12 @@ impl Error {
         if holds { Ok(()) } else { Err(Self::rule(rule)) }
     }
 
+    /// [`Error::InvalidKey`] unless the key is one.
+    #[allow(dead_code)] // as the next one
+    pub(crate) fn unless_key(holds: bool, reason: &'static str) -> Result<()> {
+        if holds { Ok(()) } else { Err(Error::InvalidKey { reason }) }
+    }
+
     /// The message, written without allocating; one that doesn't fit ends in three full stops.
     #[allow(dead_code)] // only src/wasm/ needs it
     pub(crate) fn message_in<'a, const ROOM: usize>(&self, room: &'a mut [u8; ROOM]) -> &'a str {

@@ -2,6 +2,7 @@
 //! URLs and passwords.
 
 use crate::error::{Error, Result};
+use crate::filters::AnyFilter;
 use crate::keys::list::Rules;
 #[cfg(feature = "native")]
 use crate::keys::native::Native;
@@ -147,6 +148,24 @@ pub(crate) fn text(bytes: &[u8]) -> Result<String> {
 
 /// Questions, for any platform.
 impl Filter {
+    /// Whether the keys are numbers, as those of some foreign filters.
+    #[allow(dead_code)] // only src/wasm/ needs it
+    pub(crate) fn has_numbers(&self) -> bool {
+        self.number_width().is_some()
+    }
+
+    /// Whether a key has the length of a number, if the keys are numbers.
+    pub(crate) fn fits(&self, key: &[u8]) -> bool {
+        self.number_width().is_none_or(|width| key.len() == width)
+    }
+
+    fn number_width(&self) -> Option<usize> {
+        match self.stack.base() {
+            AnyFilter::Foreign(filter) => filter.keys().width(),
+            _ => None,
+        }
+    }
+
     /// Whether the filter can hold a key.
     pub(crate) fn holds(&self, platform: &impl Platform, key: &[u8]) -> bool {
         is_key(platform, self.profile, key)
@@ -220,15 +239,17 @@ impl Filter {
 
 /// The error for a key that the filter can't hold.
 #[cfg(feature = "native")]
-const NO_KEY: Error = Error::InvalidKey {
-    reason: "the filter has keys of URLs or passwords, and this isn't one; ask has_url or has_password",
-};
+const NO_KEY: &str =
+    "the filter has keys of URLs or passwords, and this isn't one; ask has_url or has_password";
+#[cfg(feature = "native")]
+const NO_NUMBER: &str = "the filter's keys are numbers of 4 or 8 bytes, in little-endian order";
 
 /// Questions.
 #[cfg(feature = "native")]
 impl Filter {
     /// Looks up a key: true = maybe present, false = definitely absent. The keys of a filter of URLs look like
-    /// `evil.example/`; a whole URL or a bare host is never one.
+    /// `evil.example/`; a whole URL or a bare host is never one. Those of passwords by SHA-1 are the 20 bytes of the hash,
+    /// and those of a foreign filter may be numbers: their bytes in little-endian order.
     ///
     /// # Errors
     /// [`Error::InvalidKey`] for what can't be a key of the filter's profile: ask [`Filter::has_url`] or
@@ -308,6 +329,8 @@ impl Filter {
     }
 
     fn require_key<'a>(&self, key: &'a [u8]) -> Result<&'a [u8]> {
-        if self.holds(&Native, key) { Ok(key) } else { Err(NO_KEY) }
+        Error::unless_key(self.holds(&Native, key), NO_KEY)?;
+        Error::unless_key(self.fits(key), NO_NUMBER)?;
+        Ok(key)
     }
 }

@@ -86,9 +86,9 @@ impl Filter {
     /// Reads a blob. The bytes are taken, so that the largest part of them becomes the filter without a copy.
     ///
     /// # Errors
-    /// One of [`Error::NotAFilter`], [`Error::UnsupportedVersion`], [`Error::UnsupportedKind`],
-    /// [`Error::SecretRequired`], [`Error::InvalidParameter`], [`Error::Truncated`], [`Error::ChecksumMismatch`],
-    /// [`Error::TrailingBytes`], looked for in this order.
+    /// [`Error::NotAFilter`], [`Error::UnsupportedVersion`], [`Error::UnsupportedKind`], [`Error::SecretRequired`],
+    /// [`Error::InvalidParameter`], [`Error::Truncated`], [`Error::ChecksumMismatch`], [`Error::TrailingBytes`], looked for
+    /// in this order; [`Error::WrongKind`] for a delta, and [`Error::TooLarge`] without the memory.
     pub fn decode(bytes: Vec<u8>) -> Result<Self> {
         Self::decode_hashed(bytes, Checksum::default(), None)
     }

@@ -230,6 +230,11 @@ impl fmt::Debug for Hashing {
 }
 
 impl Hashing {
+    /// With a secret, if there is one.
+    pub fn new(seed: u64, secret: Option<&Secret>) -> Self {
+        secret.map_or_else(|| seed.into(), |secret| Self::keyed(secret, seed))
+    }
+
     /// By SipHash-2-4 under a secret. Take a random seed for each filter: two filters with the same secret and seed
     /// reveal which keys they have in common.
     pub fn keyed(secret: &Secret, seed: u64) -> Self {
@@ -263,7 +268,7 @@ impl Hashing {
 
     /// The same for a new filter of this kind: with [slots](slot), if it is a ribbon filter of URLs.
     pub fn for_filter(self, profile: Profile, kind: Kind) -> Self {
-        if profile == Profile::Url && kind == Kind::Ribbon { self.with_slots() } else { self }
+        Hashing { slotted: profile == Profile::Url && kind == Kind::Ribbon, ..self }
     }
 
     /// Whether digests have [slots](slot).

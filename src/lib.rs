@@ -21,14 +21,16 @@
 //! # Ok::<(), bloom_wasm::Error>(())
 //! ```
 //!
-//! A blob is the same wherever it was built: here, by the tool `bloom-wasm` (the crate `bloom-wasm-cli`), or by the npm
-//! package `bloom-wasm`, which is this crate in WebAssembly. `FORMAT.md` specifies its bytes. `examples/` has a program
-//! that checks URLs, and a service.
+//! The same keys, options and seed give the same blob here, in the tool `bloom-wasm` (the crate `bloom-wasm-cli`) and in
+//! the npm package `bloom-wasm`, which is this crate in WebAssembly. `FORMAT.md` specifies its bytes. A filter is `Send` and
+//! `Sync`: one in an `Arc` answers on all threads. `examples/` has a program that checks URLs, and such a service.
 //!
 //! # Filters that change
 //!
 //! The kinds [`Bloom`](Kind::Bloom), [`Counting`](Kind::Counting), [`Scalable`](Kind::Scalable) and
-//! [`Cuckoo`](Kind::Cuckoo) take keys later, by [`Filter::add`]. Where nothing else is needed, their types do, too:
+//! [`Cuckoo`](Kind::Cuckoo) take keys later, by [`Filter::add`]. A scalable filter grows; the others are made for a number of
+//! keys, and a [`Builder`] takes the number that it is given, unless [`KindOptions::capacity`] says otherwise. To begin with
+//! nothing, make one of its type:
 //!
 //! ```
 //! use bloom_wasm::{BloomFilter, Filter};

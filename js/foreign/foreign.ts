@@ -255,6 +255,8 @@ export function load(source: Source, options: LoadOptions & ForeignSource & Numb
 export function load(source: Source, options: LoadOptions & ForeignSource & Texts): Promise<ForeignFilter<Key>>;
 /** For options that aren't known before the program runs. */
 export function load(source: Source, options: LoadOptions & ForeignSource): Promise<ForeignFilter>;
+// Again, because `ReturnType` and `Parameters` take the last one.
+export function load(source: Source, options?: LoadOptions & { format?: undefined }): Promise<AnyFilter>;
 export function load(source: Source, options?: LoadOptions): Promise<AnyFilter> {
   return loadAs(source, options) as Promise<AnyFilter>;
 }
@@ -272,7 +274,10 @@ async function loadAs(
 }
 
 /** Like {@link load}, for bytes in memory. They are copied. */
-export function decode(bytes: Uint8Array | ArrayBuffer, options: DecodeOptions & { format?: undefined }): AnyFilter;
+export function decode(
+  bytes: Uint8Array | ArrayBuffer,
+  options: (DecodeOptions & { format?: undefined }) | undefined,
+): AnyFilter;
 /** For the bytes of other software, whose keys are numbers. */
 export function decode(bytes: Uint8Array | ArrayBuffer, options: ForeignSource & Numbers): ForeignFilter<NumberKey>;
 /** For those whose keys are strings or bytes. */

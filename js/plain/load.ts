@@ -74,7 +74,7 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<F
 }
 
 /** Decodes a blob of any of our own kinds. The bytes are copied. */
-export function decode(bytes: Uint8Array | ArrayBuffer, options: DecodeOptions): Filter;
+export function decode(bytes: Uint8Array | ArrayBuffer, options: DecodeOptions | undefined): Filter;
 // Last, because this is the overload that `map(decode)` uses.
 export function decode(bytes: Uint8Array | ArrayBuffer): Filter;
 export function decode(bytes: Uint8Array | ArrayBuffer, options?: unknown): Filter {

@@ -29,7 +29,7 @@ function pack(target, out) {
 const golden = (name) => readFileSync(join(root, "tests/golden", name));
 
 /** The classes, asked for golden files and for lists of all profiles. */
-function ask({ Filter, Incoming, optimal }) {
+function ask({ Filter, optimal }) {
   const code = (run) => {
     try {
       return run();
@@ -90,13 +90,38 @@ function ask({ Filter, Incoming, optimal }) {
   assert.ok(Filter.decode(keyed.toBytes(), secret).equals(keyed));
   assert.deepEqual(optimal(1000, 0.01).hashes, 7);
 
-  const arriving = new Incoming(0);
-  for (const byte of golden("ribbon.bloom")) arriving.push(Uint8Array.of(byte), 0);
-  assert.ok(arriving.decode().equals(ribbon));
+  // Any iterable, and what isn't one.
+  const hosts = new Set(["evil.example"]);
+  assert.ok(Filter.from(hosts, { profile: "url", lowercase: undefined }).hasUrl("http://evil.example/"));
+  assert.deepEqual([...ribbon.hasMany(new Set(["key-1", "no key"]))], [1, 0]);
+  assert.deepEqual(
+    Filter.fromTagged(
+      new Map([
+        ["b", ["x"]],
+        ["a", hosts],
+      ]),
+    ).tags("evil.example"),
+    ["a"],
+  );
+  const numbers = Filter.decode(golden("foreign-spark.bloom"));
+  assert.equal(numbers.profile, "raw");
 
   for (const [run, wanted] of [
     [() => Filter.decode(golden("ribbon.bloom").subarray(1)), "not_a_filter"],
     [() => Filter.decode("a string"), "invalid_parameter"],
+    [() => Filter.decode(undefined), "invalid_parameter"],
+    [() => Filter.decode(keyed.toBytes(), "0123456789abcdef"), "invalid_parameter"],
+    [() => ribbon.has(undefined), "invalid_key"],
+    [() => ribbon.has("\ud800"), "invalid_key"],
+    [() => ribbon.hasMany(undefined), "invalid_parameter"],
+    [() => ribbon.hasMany("key-1"), "invalid_parameter"],
+    [() => ribbon.clear(), "wrong_kind"],
+    [() => Filter.from("evil.example"), "invalid_parameter"],
+    [() => Filter.from(5), "invalid_parameter"],
+    [() => Filter.from(["a"], { capacity: 5 }), "invalid_parameter"],
+    [() => Filter.from(["a"], Object.create({ rate: 1 })), "invalid_parameter"],
+    [() => Filter.fromTagged(["a"]), "invalid_parameter"],
+    [() => Filter.fromTagged({}, { kind: "bloom" }), "wrong_kind"],
     [() => Filter.decode(keyed.toBytes()), "secret_required"],
     [() => ribbon.has(5), "invalid_key"],
     [() => ribbon.hasUrl("http://a.example/"), "wrong_profile"],
@@ -127,6 +152,48 @@ function ask({ Filter, Incoming, optimal }) {
       },
     });
   assert.throws(stopped, (error) => error === stop);
+  // Whatever an argument does, it ends nothing but its own call.
+  const moved = new Uint8Array(8);
+  structuredClone(moved.buffer, { transfer: [moved.buffer] });
+  const thrower = new Proxy(new Uint8Array(8), {
+    get() {
+      throw stop;
+    },
+  });
+  const { proxy, revoke } = Proxy.revocable([], {});
+  revoke();
+  const getter = {
+    get fpr() {
+      throw stop;
+    },
+  };
+  const iterator = {
+    *[Symbol.iterator]() {
+      yield "a";
+      throw stop;
+    },
+  };
+  const growing = Filter.from(["a"], { kind: "scalable" });
+  for (let i = 0; i < 3000; i++)
+    for (const run of [
+      () => growing.has(moved),
+      () => growing.add(thrower),
+      () => growing.hasMany(proxy),
+      () => Filter.from(["a"], getter),
+      () => Filter.from(iterator),
+      () => Filter.decode(moved),
+      () => Filter.fromTagged({ a: proxy }),
+      () =>
+        growing.hasUrl({
+          toString() {
+            throw stop;
+          },
+        }),
+      stopped,
+    ])
+      assert.throws(run);
+  assert.ok(growing.add("b") && growing.has("b"));
+  growing.free();
   assert.ok(ribbon.has("key-1"));
 }
 

@@ -249,15 +249,21 @@ impl AnyFilter {
         }
     }
 
-    /// Forgets every key; nothing happens to a ribbon filter and a foreign one, which are read-only.
-    pub fn clear(&mut self) {
+    /// Forgets every key.
+    ///
+    /// # Errors
+    /// [`Error::WrongKind`] for a ribbon filter and a foreign one, which are read-only.
+    pub fn clear(&mut self) -> Result<()> {
         match self {
             AnyFilter::Bloom(filter) => filter.clear(),
             AnyFilter::Counting(filter) => filter.clear(),
             AnyFilter::Scalable(filter) => filter.clear(),
             AnyFilter::Cuckoo(filter) => filter.clear(),
-            AnyFilter::Ribbon(_) | AnyFilter::Foreign(_) => {}
+            AnyFilter::Ribbon(_) | AnyFilter::Foreign(_) => {
+                return Err(Error::WrongKind { kind: self.name() });
+            }
         }
+        Ok(())
     }
 
     /// The chance that a key which was never added is "maybe present", from the present fill: 0 to 1.

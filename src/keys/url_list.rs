@@ -120,8 +120,8 @@ pub fn entries(line: &[u8]) -> impl Iterator<Item = Result<&[u8], Skip>> {
     let line = line.trim_ascii();
     let is_comment = matches!(line, [] | [b'#' | b'!', ..]) || line.starts_with(b"[Adblock");
     let (names, other) = match () {
-        // Lines that end in CR alone: the first of them may be a comment, but the rest isn't.
-        () if line.contains(&b'\r') => (&[][..], Some(Err(Skip::NotCheckable))),
+        // Several lines: the first of them may be a comment, but the rest isn't.
+        () if line.contains(&b'\r') || line.contains(&b'\n') => (&[][..], Some(Err(Skip::NotCheckable))),
         () if is_comment => (&[][..], None),
         () => names_or_entry(line),
     };

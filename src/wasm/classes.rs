@@ -4,7 +4,7 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use js_sys::{Array, Function, JsString, Object, Reflect, Uint8Array};
+use js_sys::{Array, Function, JsString, Uint8Array};
 use serde::Deserialize;
 use wasm_bindgen::prelude::*;
 
@@ -13,35 +13,71 @@ use super::runtime::{Runtime, utf8};
 use super::{FilterError, ascii, extend, holds, secret, to_js};
 use crate::builder::{Builder, Lines};
 use crate::error::{Error, Result};
-use crate::hash::Hashing;
+use crate::filter;
+use crate::hash::Checksum;
+use crate::keys::Skip;
 use crate::kind::{Kind, KindOptions};
 use crate::profile::Profile;
 use crate::vectors::{push, reserve};
 
-/// A key, and whether it is a text.
-fn key(value: &JsValue) -> Result<(Vec<u8>, bool)> {
-    match (value.dyn_ref::<JsString>(), value.dyn_ref()) {
-        (Some(text), _) => Ok((utf8(text)?, true)),
-        (_, Some(array)) => {
-            let mut bytes = Vec::new();
-            extend(&mut bytes, array)?;
-            Ok((bytes, false))
-        }
-        _ => Err(Error::InvalidKey { reason: "a key must be a string or a Uint8Array" }),
+// They never throw: an exception that passes through Rust leaves its stack behind.
+#[wasm_bindgen(module = "/src/wasm/arguments.js")]
+extern "C" {
+    type Refused;
+
+    #[wasm_bindgen(method, getter)]
+    fn error(this: &Refused) -> JsValue;
+
+    #[wasm_bindgen(js_name = key)]
+    fn plain_key(value: &JsValue) -> JsValue;
+    #[wasm_bindgen(js_name = keys)]
+    fn plain_keys(values: &JsValue) -> JsValue;
+    #[wasm_bindgen(js_name = text)]
+    fn plain_text(value: &JsValue) -> JsValue;
+    #[wasm_bindgen(js_name = blob)]
+    fn plain_blob(value: &JsValue) -> JsValue;
+    #[wasm_bindgen(js_name = secret)]
+    fn plain_secret(value: &JsValue) -> JsValue;
+    #[wasm_bindgen(js_name = lists)]
+    fn plain_lists(value: &JsValue) -> JsValue;
+    #[wasm_bindgen(js_name = options)]
+    fn plain_options(value: &JsValue) -> JsValue;
+    fn tell(run: &Function, key: &Uint8Array, reason: &str) -> JsValue;
+}
+
+/// An argument that was made plain, or the error for it.
+fn plain<T: JsCast>(value: JsValue) -> Result<T, JsValue> {
+    match value.dyn_ref::<Refused>() {
+        Some(refused) => Err(refused.error()),
+        None => Ok(value.unchecked_into()),
     }
 }
 
-fn text(value: &JsValue) -> Result<Vec<u8>> {
-    utf8(value.dyn_ref().ok_or(Error::InvalidKey { reason: "a URL must be a string" })?)
+/// The bytes of a plain key, and whether it is a text.
+fn bytes(key: &JsValue) -> Result<(Vec<u8>, bool)> {
+    let mut bytes = Vec::new();
+    match key.dyn_ref::<JsString>() {
+        Some(text) => Ok((utf8(text)?, true)),
+        None => extend(&mut bytes, key.unchecked_ref()).map(|()| (bytes, false)),
+    }
+}
+
+fn text(value: &JsValue) -> Result<Vec<u8>, JsValue> {
+    Ok(utf8(&plain(plain_text(value))?)?)
 }
 
 impl Filter {
-    /// The bytes of a key that the filter can hold.
-    fn key(&self, value: &JsValue) -> Result<Vec<u8>> {
-        let (key, is_text) = key(value)?;
+    /// The bytes of a plain key that the filter can hold.
+    fn key(&self, key: &JsValue) -> Result<Vec<u8>> {
+        let (bytes, is_text) = bytes(key)?;
         let reason =
             "the filter has keys of URLs or passwords, and this isn't one; ask hasUrl or hasPassword";
-        if holds(&self.inner, &key, is_text) { Ok(key) } else { Err(Error::InvalidKey { reason }) }
+        Error::unless_key(holds(&self.inner, &bytes, is_text), reason)?;
+        let reason = "the filter's keys are numbers: ask for their bytes, in little-endian order";
+        Error::unless_key(self.inner.fits(&bytes) && !(is_text && self.inner.has_numbers()), reason)?;
+        let is_whole = key.dyn_ref().is_none_or(JsString::is_valid_utf16);
+        Error::unless_key(is_whole, "a key must not have lone surrogates; ask for its bytes")?;
+        Ok(bytes)
     }
 }
 
@@ -51,29 +87,55 @@ fn strings(names: Vec<&str>) -> Array {
 
 #[wasm_bindgen]
 impl Filter {
+    /// Reads a blob. A keyed one needs its secret.
+    pub fn decode(
+        #[wasm_bindgen(unchecked_param_type = "Uint8Array | ArrayBuffer")] bytes: &JsValue,
+        #[wasm_bindgen(unchecked_optional_param_type = "Uint8Array")] secret: JsValue,
+    ) -> Result<Filter, JsValue> {
+        let secret = plain::<JsValue>(plain_secret(&secret))?;
+        let secret = self::secret(secret.dyn_into().ok())?;
+        let mut blob = Vec::new();
+        extend(&mut blob, &plain(plain_blob(bytes))?)?;
+        Ok(Filter::new(filter::Filter::decode_hashed(blob, Checksum::default(), secret.as_ref())?)?)
+    }
+
     /// Looks up a key: true = maybe present, false = definitely absent. The keys of a filter of URLs look like
     /// `evil.example/`; a whole URL is never one and throws `invalid_key`: use `hasUrl`.
-    pub fn has(&self, #[wasm_bindgen(unchecked_param_type = "Key")] key: &JsValue) -> Result<bool> {
-        Ok(self.inner.stack().has(&self.key(key)?))
+    pub fn has(&self, #[wasm_bindgen(unchecked_param_type = "Key")] key: &JsValue) -> Result<bool, JsValue> {
+        Ok(self.inner.stack().has(&self.key(&plain(plain_key(key))?)?))
     }
 
     /// As `has`, for many keys: one byte for each, 1 = maybe present, 0 = definitely absent.
     #[wasm_bindgen(js_name = hasMany)]
     pub fn has_many(
         &self,
-        #[wasm_bindgen(unchecked_param_type = "Key[]")] keys: &Array,
-    ) -> Result<Uint8Array> {
+        #[wasm_bindgen(unchecked_param_type = "Iterable<Key>")] keys: &JsValue,
+    ) -> Result<Uint8Array, JsValue> {
+        let keys: Array = plain(plain_keys(keys))?;
         let mut found = Vec::new();
         reserve(&mut found, keys.length() as usize)?;
-        keys.iter().try_for_each(|key| push(&mut found, self.has(&key)?.into()))?;
-        to_js(&found)
+        keys.iter().try_for_each(|key| push(&mut found, self.inner.stack().has(&self.key(&key)?).into()))?;
+        Ok(to_js(&found)?)
     }
 
     /// Whether a URL, a host, or a host with a path is maybe on the list. Throws `wrong_profile` unless the filter was built
     /// with the profile `url`.
     #[wasm_bindgen(js_name = hasUrl)]
-    pub fn has_url(&self, #[wasm_bindgen(unchecked_param_type = "string")] url: &JsValue) -> Result<bool> {
+    pub fn has_url(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "string")] url: &JsValue,
+    ) -> Result<bool, JsValue> {
         Ok(self.inner.find_url(&Runtime, &text(url)?, |_| ())?.is_some())
+    }
+
+    /// Whether a password is maybe present. Throws `wrong_profile` unless the filter was built with the profile
+    /// `password`.
+    #[wasm_bindgen(js_name = hasPassword)]
+    pub fn has_password(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "string")] password: &JsValue,
+    ) -> Result<bool, JsValue> {
+        Ok(self.inner.has_password_on(&Runtime, &text(password)?)?)
     }
 
     /// The first key of a URL that is maybe present, such as `evil.example/`; null if the URL isn't on the list.
@@ -81,65 +143,82 @@ impl Filter {
     pub fn match_url(
         &self,
         #[wasm_bindgen(unchecked_param_type = "string")] url: &JsValue,
-    ) -> Result<JsValue> {
+    ) -> Result<JsValue, JsValue> {
         Ok(self.inner.find_url(&Runtime, &text(url)?, ascii)?.map_or(JsValue::NULL, JsValue::from))
     }
 
     /// The tags of a key, such as the lists that it is on. Throws `wrong_kind` for a filter without tags.
     #[wasm_bindgen(unchecked_return_type = "string[]")]
-    pub fn tags(&self, #[wasm_bindgen(unchecked_param_type = "Key")] key: &JsValue) -> Result<Array> {
-        Ok(strings(self.inner.stack().tags(&self.key(key)?)?))
+    pub fn tags(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "Key")] key: &JsValue,
+    ) -> Result<Array, JsValue> {
+        Ok(strings(self.inner.stack().tags(&self.key(&plain(plain_key(key))?)?)?))
     }
 
     /// The tags of all keys of a URL, each once.
     #[wasm_bindgen(js_name = urlTags, unchecked_return_type = "string[]")]
-    pub fn url_tags(&self, #[wasm_bindgen(unchecked_param_type = "string")] url: &JsValue) -> Result<Array> {
+    pub fn url_tags(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "string")] url: &JsValue,
+    ) -> Result<Array, JsValue> {
         Ok(strings(self.inner.url_tags_on(&Runtime, &text(url)?)?))
     }
 
     /// Adds a key, read like a line of a list; true = it was definitely not there before. Throws `wrong_kind` for a filter
     /// that is read-only.
-    pub fn add(&mut self, #[wasm_bindgen(unchecked_param_type = "Key")] key: &JsValue) -> Result<bool> {
-        self.inner.add_on(&Runtime, &self::key(key)?.0)
+    pub fn add(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Key")] key: &JsValue,
+    ) -> Result<bool, JsValue> {
+        Ok(self.inner.add_on(&Runtime, &bytes(&plain(plain_key(key))?)?.0)?)
     }
 
     /// Removes a key from a counting or a cuckoo filter; false = it was definitely not there.
-    pub fn remove(&mut self, #[wasm_bindgen(unchecked_param_type = "Key")] key: &JsValue) -> Result<bool> {
-        self.inner.remove_on(&Runtime, &self::key(key)?.0)
+    pub fn remove(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Key")] key: &JsValue,
+    ) -> Result<bool, JsValue> {
+        Ok(self.inner.remove_on(&Runtime, &bytes(&plain(plain_key(key))?)?.0)?)
     }
 
     /// Builds a filter of keys. With the profile `url`, a key is a line of a list: a URL, a host, a host with a path, an
     /// adblock rule or a line of a hosts file.
     pub fn from(
-        #[wasm_bindgen(unchecked_param_type = "Key[]")] keys: &Array,
+        #[wasm_bindgen(unchecked_param_type = "Iterable<Key>")] keys: &JsValue,
         #[wasm_bindgen(unchecked_optional_param_type = "BuildOptions")] options: JsValue,
     ) -> Result<Filter, JsValue> {
         let thrown = Thrown::default();
-        let mut builder = Options::read(options)?.builder(&thrown)?;
-        builder.push_list(None, list(keys.clone()));
+        let mut builder = Options::read(&options)?.builder(&thrown)?;
+        builder.push_list(None, list(plain(plain_keys(keys))?));
         build(builder, &thrown)
     }
 
     /// Builds a ribbon filter whose `tags` tell which lists a key is on: `lists` has the keys of each under its name.
     #[wasm_bindgen(js_name = fromTagged)]
     pub fn from_tagged(
-        #[wasm_bindgen(unchecked_param_type = "{ [tag: string]: Key[] }")] lists: &Object,
+        #[wasm_bindgen(
+            unchecked_param_type = "{ [tag: string]: Iterable<Key> } | ReadonlyMap<string, Iterable<Key>>"
+        )]
+        lists: &JsValue,
         #[wasm_bindgen(unchecked_optional_param_type = "BuildOptions")] options: JsValue,
     ) -> Result<Filter, JsValue> {
         let thrown = Thrown::default();
-        let mut builder = Options::read(options)?.builder(&thrown)?;
-        for entry in Object::entries(lists) {
-            let entry = Array::from(&entry);
-            let (name, keys) = (entry.get(0), entry.get(1));
-            let name = String::from_utf8(text(&name)?).map_err(|_| Error::rule("a tag must be text"))?;
-            let keys = keys.dyn_into().map_err(|_| Error::rule("the keys of a tag must be an array"))?;
-            builder.push_list(Some(name), list(keys));
+        let mut builder = Options::read(&options)?.builder(&thrown)?;
+        if builder.options.kind != Kind::Ribbon {
+            return Err(Error::WrongKind { kind: builder.options.kind.name() }.into());
+        }
+        for entry in plain::<Array>(plain_lists(lists))? {
+            let [name, keys] = [0, 1].map(|at| entry.unchecked_ref::<Array>().get(at));
+            let name = String::from_utf8(utf8(name.unchecked_ref())?)
+                .map_err(|_| Error::rule("a tag must be text"))?;
+            builder.push_list(Some(name), list(keys.unchecked_into()));
         }
         build(builder, &thrown)
     }
 }
 
-/// What `onSkip` threw first. It is thrown again once the call that it came from has ended.
+/// What `onSkip` threw. It is thrown again once the call that it came from has ended.
 type Thrown = Rc<OnceCell<JsValue>>;
 
 fn build(builder: Builder, thrown: &Thrown) -> Result<Filter, JsValue> {
@@ -150,34 +229,12 @@ fn build(builder: Builder, thrown: &Thrown) -> Result<Filter, JsValue> {
     Ok(Filter::new(built?)?)
 }
 
+/// The lines of an array of plain keys.
 fn list<'a>(keys: Array) -> Lines<'a> {
-    Box::new(move |take| keys.iter().try_for_each(|value| take(&key(&value)?.0)))
+    Box::new(move |take| keys.iter().try_for_each(|key| take(&bytes(&key)?.0)))
 }
 
-/// The names of [`Options`].
-const NAMES: [&str; 19] = [
-    "kind",
-    "profile",
-    "lowercase",
-    "sha1",
-    "fpr",
-    "seed",
-    "secret",
-    "minLength",
-    "minCount",
-    "name",
-    "createdAt",
-    "capacity",
-    "counterBits",
-    "initialCapacity",
-    "growth",
-    "tightening",
-    "allow",
-    "allowWins",
-    "onSkip",
-];
-
-/// `BuildOptions` of types.d.ts.
+/// `BuildOptions` of types.d.ts, as arguments.js reads them.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct Options {
@@ -206,22 +263,11 @@ struct Options {
 }
 
 impl Options {
-    fn read(options: JsValue) -> Result<Self, JsValue> {
-        if options.is_undefined() {
-            return Ok(Options::default());
-        }
+    fn read(options: &JsValue) -> Result<Self, JsValue> {
         let wrong = |why: serde_wasm_bindgen::Error| {
             FilterError::new("invalid_parameter", &format!("the options are wrong: {why}"))
         };
-        // serde-wasm-bindgen asks for each field by its name, so it never sees another one.
-        let given = options.dyn_ref::<Object>().map(Object::keys).unwrap_or_else(Array::new);
-        for name in given.iter().filter_map(|name| name.as_string()) {
-            if !NAMES.contains(&name.as_str()) {
-                let message = format!("there is no option {name}; known are {}", NAMES.join(", "));
-                return Err(FilterError::new("invalid_parameter", &message).into());
-            }
-        }
-        Ok(serde_wasm_bindgen::from_value(options).map_err(wrong)?)
+        Ok(serde_wasm_bindgen::from_value(plain(plain_options(options))?).map_err(wrong)?)
     }
 
     fn builder(self, thrown: &Thrown) -> Result<Builder<'static>> {
@@ -238,57 +284,44 @@ impl Options {
             tightening: self.tightening.unwrap_or(defaults.tightening),
             ..defaults
         };
-        let wrong = Error::rule("secret must be a Uint8Array of 16 bytes");
-        let hashing =
-            match optional(self.secret, wrong)?.map(|bytes| secret(Some(bytes))).transpose()?.flatten() {
-                None => self.seed.unwrap_or(0).into(),
-                Some(secret) => {
-                    let seed = self.seed.ok_or(Error::rule("a keyed filter needs a random seed"))?;
-                    Hashing::keyed(&secret, seed)
-                }
-            };
         let mut builder = Builder::new(profile)
             .kind(options)
             .fpr(self.fpr.unwrap_or(profile.default_fpr()))
-            .hashing(hashing)
+            .seed(self.seed.unwrap_or(0))
             .min_length(self.min_length)
             .min_count(self.min_count);
+        if let Some(secret) = secret(self.secret.dyn_into().ok())? {
+            Error::unless(self.seed.is_some(), "a keyed filter needs a random seed")?;
+            builder = builder.secret(secret);
+        }
         if let Some(name) = self.name {
             builder = builder.name(name);
         }
         if let Some(time) = self.created_at {
             builder = builder.created_at(time);
         }
-        let wrong = Error::rule("allow must be an array of keys");
-        match optional::<Array>(self.allow, wrong)? {
-            Some(keys) => builder.push_allowed(list(keys)),
-            None => Error::unless(!self.allow_wins, "allowWins needs allow")?,
+        match self.allow.dyn_into() {
+            Ok(keys) => builder.push_allowed(list(keys)),
+            Err(_) => Error::unless(!self.allow_wins, "allowWins needs allow")?,
         }
         if self.allow_wins {
             builder = builder.allow_wins();
         }
-        let wrong = Error::rule("onSkip must be a function");
-        if let Some(run) = optional::<Function>(self.on_skip, wrong)? {
+        if let Ok(run) = self.on_skip.dyn_into::<Function>() {
             let thrown = thrown.clone();
-            builder = builder.on_skip(move |line, skip| {
-                if let Err(error) = tell(&run, line, skip.code()) {
-                    thrown.get_or_init(|| error);
-                }
-            });
+            builder = builder.on_skip(move |line, skip| report(&run, line, skip, &thrown));
         }
         Ok(builder)
     }
 }
 
-/// An option that serde doesn't read; none if it is undefined.
-fn optional<T: JsCast>(value: JsValue, wrong: Error) -> Result<Option<T>> {
-    if value.is_undefined() { Ok(None) } else { value.dyn_into().map(Some).map_err(|_| wrong) }
-}
-
-/// Tells `onSkip` of a line.
-fn tell(run: &Function, line: &[u8], reason: &str) -> Result<(), JsValue> {
-    let skipped = Object::new();
-    Reflect::set(&skipped, &"key".into(), &to_js(line)?.into())?;
-    Reflect::set(&skipped, &"reason".into(), &reason.into())?;
-    run.call1(&JsValue::UNDEFINED, &skipped).map(|_| ())
+/// Tells `onSkip` of a line, unless it has thrown.
+fn report(run: &Function, line: &[u8], skip: Skip, thrown: &Thrown) {
+    if thrown.get().is_none() {
+        let told = to_js(line).map_err(JsValue::from);
+        let told = told.and_then(|line| plain::<JsValue>(tell(run, &line, skip.code())));
+        if let Err(error) = told {
+            thrown.get_or_init(|| error);
+        }
+    }
 }

@@ -3,7 +3,6 @@
 use js_sys::{JsString, Uint8Array};
 use wasm_bindgen::prelude::*;
 
-use super::runtime::{Runtime, utf8};
 use super::{headroom, serialize, to_js};
 use crate::error::{Error, Result};
 use crate::filter;
@@ -26,27 +25,15 @@ impl Filter {
 #[wasm_bindgen]
 impl Filter {
     /// The kind of filter: `bloom`, `counting`, `scalable`, `cuckoo`, `ribbon`, or the format of other software.
-    #[wasm_bindgen(getter)]
+    #[wasm_bindgen(getter, unchecked_return_type = "FilterInfo[\"kind\"]")]
     pub fn kind(&self) -> JsString {
         self.inner.stack().base().name().into()
     }
 
     /// What the keys are: `raw`, `url` or `password`.
-    #[wasm_bindgen(getter)]
+    #[wasm_bindgen(getter, unchecked_return_type = "FilterInfo[\"profile\"]")]
     pub fn profile(&self) -> JsString {
         self.inner.profile().name().into()
-    }
-
-    /// Whether a password is maybe present. Throws `wrong_profile` unless the filter was built with the profile
-    /// `password`.
-    #[wasm_bindgen(js_name = hasPassword)]
-    pub fn has_password(
-        &self,
-        #[wasm_bindgen(unchecked_param_type = "string")] password: &JsValue,
-    ) -> Result<bool> {
-        let password =
-            password.dyn_ref().ok_or(Error::InvalidKey { reason: "a password must be a string" })?;
-        self.inner.has_password_on(&Runtime, &utf8(password)?)
     }
 
     /// A description: a plain object that can go into JSON.
@@ -84,10 +71,9 @@ impl Filter {
         Filter::new(self.inner.try_clone()?)
     }
 
-    /// Removes all keys. A filter that is read-only throws `layered`, or keeps them.
+    /// Removes all keys. Throws `wrong_kind` or `layered` for a filter that is read-only.
     pub fn clear(&mut self) -> Result<()> {
-        self.inner.stack_mut().base_mut()?.clear();
-        Ok(())
+        self.inner.stack_mut().base_mut()?.clear()
     }
 
     /// Adds every key of another Bloom or counting filter, of the same shape and seed.

@@ -1,7 +1,6 @@
 //! The WebAssembly boundary. Only this folder mentions wasm_bindgen. It has classes over the core, and no logic.
 //!
-//! [`Filter`](filter::Filter) can be asked and changed, and [`Incoming`](incoming::Incoming) is a blob that is still
-//! arriving. With the feature `wasm`, the default, wasm-pack makes a package of them that works by itself: [`classes`]
+//! [`Filter`](filter::Filter) can be asked and changed. With the feature `wasm`, the default, wasm-pack makes a package of them that works by itself: [`classes`]
 //! takes strings, arrays and options. With the feature `npm` instead, [`npm`] has what `js/` composes into the npm
 //! package.
 //!
@@ -21,10 +20,9 @@
 //! these, and refuses all later calls. `simd128` is off: hashing can't use it, and what the compiler makes of a ribbon
 //! filter's sums is slower with it.
 
-#[cfg(feature = "wasm")]
+#[cfg(not(feature = "npm"))]
 mod classes;
 mod filter;
-mod incoming;
 #[cfg(feature = "npm")]
 mod npm;
 mod params;
@@ -50,9 +48,6 @@ const INFO: &str = include_str!("../../js/boundary/info.ts");
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = include_str!("types.d.ts");
 
-/// How many bytes of a long text or blob cross at once.
-const PIECE: usize = 1 << 16;
-
 #[wasm_bindgen(module = "/js/error.js")]
 extern "C" {
     type FilterError;
@@ -70,7 +65,7 @@ impl From<Error> for JsValue {
 }
 
 /// Makes wasm-bindgen's table of JavaScript values as large as it will need to be, while there is memory for it.
-#[wasm_bindgen(start)]
+#[wasm_bindgen(start, skip_typescript)]
 fn start() {
     std::hint::black_box(js_sys::Object::new());
 }
@@ -121,11 +116,6 @@ fn secret(bytes: Option<Uint8Array>) -> Result<Option<Secret>> {
     Error::unless(bytes.length() == 16, Secret::RULE)?;
     bytes.copy_to(&mut secret);
     Ok(Some(secret.into()))
-}
-
-/// The start and the end of each piece. A piece is copied, and used while it is in the processor's cache.
-fn pieces(length: u32) -> impl Iterator<Item = (u32, u32)> {
-    (0..length).step_by(PIECE).map(move |start| (start, length.min(start.saturating_add(PIECE as u32))))
 }
 
 /// A new array of bytes. The constructor of js-sys doesn't expect that there may be no memory.

@@ -1,6 +1,16 @@
 /** A key: text, which counts as its UTF-8, or bytes. */
 export type Key = string | Uint8Array;
 
+/** Why a line gives no key: neither a URL nor a host, an adblock rule other than `||host^`, a local name, and so on. */
+export type SkipReason =
+  | "not_checkable"
+  | "pattern"
+  | "local"
+  | "single_label"
+  | "not_a_hash"
+  | "too_short"
+  | "too_rare";
+
 /** The options of {@link Filter.from} and {@link Filter.fromTagged}. Others are refused. */
 export interface BuildOptions {
   /** Default `ribbon`: read-only, and the smallest. */
@@ -23,9 +33,9 @@ export interface BuildOptions {
   minCount?: number;
   /** A name in the blob, at most 255 bytes of UTF-8. */
   name?: string;
-  /** When the list was made, in milliseconds since 1970. */
-  createdAt?: number;
-  /** bloom and counting: the number of keys to size the filter for. */
+  /** When the list was made: a date, or milliseconds since 1970. */
+  createdAt?: Date | number;
+  /** bloom and counting: the number of keys to size the filter for. Default: those that it is built from. */
   capacity?: number;
   /** counting: 4 or 8. Default 4. */
   counterBits?: number;
@@ -36,11 +46,11 @@ export interface BuildOptions {
   /** scalable: each slice's rate is this many times that of the one before. Default 0.5. */
   tightening?: number;
   /** Keys that must never be "maybe present". */
-  allow?: Key[];
+  allow?: Iterable<Key>;
   /** Remove keys that are listed and allowed; otherwise they stay. */
   allowWins?: boolean;
   /** Called with each line that gives no key. Without it, a list whose lines give no key throws `invalid_key`. */
-  onSkip?: (skipped: { key: Uint8Array; reason: string }) => void;
+  onSkip?: (skipped: { key: Uint8Array; reason: SkipReason }) => void;
 }
 
 /** The size of a Bloom filter. */
@@ -50,7 +60,10 @@ export interface Optimal {
   bytes: number;
 }
 
-/** What every function and method here throws: an Error with a stable code, such as `checksum_mismatch`. */
+/**
+ * What these functions and methods throw: an Error with a stable code, such as `checksum_mismatch`. docs/errors.md has all
+ * codes. Only a filter that was freed throws another error.
+ */
 export interface FilterError extends Error {
   readonly code: string;
 }

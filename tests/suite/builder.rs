@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use bloom_wasm::{BloomFilter, Builder, Error, Filter, Kind, KindOptions, Profile, Secret};
+use bloom_wasm::layers::Tagged;
+use bloom_wasm::{BloomFilter, Builder, Error, Filter, Kind, KindOptions, Profile, Secret, interop};
 
 const PASSWORDS: Profile = Profile::Password { lowercase: true, sha1: false };
 
@@ -143,8 +144,15 @@ fn what_cannot_be_built_is_refused() {
     invalid(raw().name("x".repeat(256)));
     invalid(raw().min_length(3));
     invalid(Builder::new(PASSWORDS).min_count(3));
-    assert!(matches!(raw().tag("a,b", ["c"]).build(), Err(Error::InvalidParameter { .. })));
-    assert_eq!(raw().kind(Kind::Bloom).tag("a", ["c"]).build(), Err(Error::WrongKind { kind: "bloom" }));
+    invalid(raw().tag("a,b", ["c"]));
+    let tagged = || raw().kind(Kind::Bloom).tag("a", ["c"]);
+    assert_eq!(tagged().validate(), Err(Error::WrongKind { kind: "bloom" }));
+    assert_eq!(tagged().build(), Err(Error::WrongKind { kind: "bloom" }));
+    // Lists that it wouldn't read.
+    let digests = raw().build_digests(&mut vec![1], None);
+    assert!(matches!(digests, Err(Error::InvalidParameter { .. })));
+    let allowed = Builder::new(Profile::Raw).allow(["a"]);
+    assert!(matches!(allowed.build_tagged(&Tagged::default(), None), Err(Error::InvalidParameter { .. })));
     assert_eq!(raw().kind(Kind::Foreign).build(), Err(Error::WrongKind { kind: "foreign" }));
     // A list in which nothing is a URL is more likely something else.
     let page = || Builder::new(Profile::Url).keys(["<html>", "<body>"]);
@@ -179,11 +187,42 @@ fn keys_are_added_and_removed() {
 #[test]
 fn keyed() {
     let secret = Secret::from(*b"0123456789abcdef");
-    let filter = Builder::new(Profile::Url).secret(&secret, 7).keys(["evil.example"]).build().unwrap();
+    let one = || Builder::new(Profile::Url).keys(["evil.example"]);
+    let orders = [one().seed(7).secret(secret.clone()), one().secret(secret.clone()).seed(7)];
+    let [first, second] = orders.map(|builder| builder.build().unwrap());
+    assert_eq!(first, second);
+    let filter =
+        Builder::new(Profile::Url).secret(secret.clone()).seed(7).keys(["evil.example"]).build().unwrap();
     let bytes = filter.encode().unwrap();
     assert_eq!(Filter::decode(bytes.clone()), Err(Error::SecretRequired));
     let filter = Filter::decode_keyed(bytes, &secret).unwrap();
     assert!(filter.has_url("http://evil.example/").unwrap());
+}
+
+/// Two lines in one item give no key of both.
+#[test]
+fn an_item_is_one_line() {
+    let text = "https://evil.example/a\nhttps://other.example/\n";
+    let builder = || Builder::new(Profile::Url).keys([text]);
+    assert!(matches!(builder().build(), Err(Error::InvalidKey { .. })));
+    let mut filter = Builder::new(Profile::Url).kind(Kind::Scalable).build().unwrap();
+    assert!(matches!(filter.add(text), Err(Error::InvalidKey { .. })));
+    assert!(filter.add("evil.example\n").unwrap() && filter.has_url("http://evil.example/").unwrap());
+}
+
+/// A text isn't the number that it spells, so "absent" would be wrong for it.
+#[test]
+fn numbers_are_keys_by_their_bytes() {
+    let options = interop::Options { keys: Some("long".to_owned()), ..Default::default() };
+    let mut builder =
+        interop::Builder::new(interop::Format::from_name("spark").unwrap(), &options, 10, 1e-3).unwrap();
+    builder.add(&42_u64.to_le_bytes()).unwrap();
+    let filter = Filter::from(builder.finish().unwrap());
+    assert!(filter.has(42_u64.to_le_bytes()).unwrap());
+    for no_number in [&b"42"[..], b"", b"123456789"] {
+        assert!(matches!(filter.has(no_number), Err(Error::InvalidKey { .. })));
+        assert!(matches!(filter.has_many(&[no_number]), Err(Error::InvalidKey { .. })));
+    }
 }
 
 /// Digests that are hashed elsewhere make the same filter.

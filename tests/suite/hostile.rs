@@ -331,7 +331,7 @@ fn change(mut blob: Filter) -> &'static str {
                 }
                 let before = base.clone();
                 let _ = base.combine(&before, true);
-                base.clear();
+                base.clear().unwrap();
                 assert!(added.iter().all(|&digest| !base.has_digest(digest)));
                 let cleared = blob.encode().unwrap();
                 assert_eq!(try_decode(&cleared), Ok(blob));

@@ -76,14 +76,18 @@ fn of_digits(text: &[u8]) -> Option<[u8; 16]> {
     is_hex.then(|| u128::from_str_radix(text, 16)).and_then(Result::ok).map(u128::to_be_bytes)
 }
 
-/// How a new filter hashes. A seed that isn't given is 0 without a secret, and random with one.
+/// The seed of a new filter. One that isn't given is 0 without a secret, and random with one.
+pub fn new_seed(seed: Option<u64>, secret: Option<&Secret>) -> Result<u64> {
+    match (seed, secret) {
+        (Some(seed), _) => Ok(seed),
+        (None, None) => Ok(0),
+        (None, Some(_)) => Ok(u64::from_le_bytes(random::bytes()?)),
+    }
+}
+
+/// How the keys of such a filter become digests.
 pub fn new_hashing(seed: Option<u64>, secret: Option<&Secret>) -> Result<Hashing> {
-    let Some(secret) = secret else { return Ok(seed.unwrap_or(0).into()) };
-    let seed = match seed {
-        Some(seed) => seed,
-        None => u64::from_le_bytes(random::bytes()?),
-    };
-    Ok(Hashing::keyed(secret, seed))
+    Ok(Hashing::new(new_seed(seed, secret)?, secret))
 }
 
 #[cfg(test)]

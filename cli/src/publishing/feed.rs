@@ -347,7 +347,10 @@ impl Next {
         let (profile, hashing) = (state.identity.profile()?, publisher.hashing()?);
         let fpr = state.identity.fpr * BASE_SHARE;
         let allowed = (!self.allowed.is_empty()).then_some(&self.allowed[..]);
-        let mut builder = Builder::new(profile).fpr(fpr).hashing(hashing);
+        let mut builder = Builder::new(profile).fpr(fpr).seed(hashing.seed());
+        if let Some(secret) = &publisher.secret {
+            builder = builder.secret(secret.clone());
+        }
         if let Some(name) = &state.identity.name {
             builder = builder.name(name);
         }

@@ -77,11 +77,10 @@ impl DigestList {
         &self.members
     }
 
-    fn with(kind: Kind, profile: Profile, hashing: Hashing) -> Result<DigestList> {
+    fn with(builder: Builder<'static>, hashing: Hashing) -> Result<DigestList> {
         headroom()?;
-        let builder = Builder::new(profile).kind(kind).hashing(hashing);
         Ok(DigestList {
-            hashing: builder.digests(),
+            hashing,
             builder,
             members: Vec::new(),
             tagged: Vec::new(),
@@ -108,17 +107,18 @@ impl DigestList {
         let kind = Kind::from_name(&name(kind)?).ok_or(Error::rule("there is no such kind"))?;
         let rule = "profile must be raw, url or password; lowercase and sha1 need password";
         let profile = Profile::from_name(&name(profile)?, lowercase, sha1).ok_or(Error::rule(rule))?;
-        let hashing = match self::secret(secret)? {
-            Some(secret) => Hashing::keyed(&secret, seed),
-            None => seed.into(),
-        };
-        Self::with(kind, profile, hashing)
+        let mut builder = Builder::new(profile).kind(kind).seed(seed);
+        if let Some(secret) = self::secret(secret)? {
+            builder = builder.secret(secret);
+        }
+        let hashing = builder.digests();
+        Self::with(builder, hashing)
     }
 
     /// An empty batch, for adding keys to a filter. A line that gives no key is an error.
     pub fn of(filter: &Filter) -> Result<DigestList> {
         let stack = filter.inner.stack();
-        let digests = Self::with(stack.base().kind(), filter.inner.profile(), *stack.hashing())?;
+        let digests = Self::with(Builder::new(filter.inner.profile()), *stack.hashing())?;
         Ok(DigestList { strict: true, ..digests })
     }
 
@@ -146,7 +146,7 @@ impl DigestList {
     /// An empty Bloom or counting filter of this shape.
     pub fn empty(&self, bits: f64, hashes: f64) -> Result<Filter> {
         let (bits, hashes) = (whole(bits, params::BITS)?, whole(hashes, params::HASHES)?);
-        let (options, hashing) = (self.builder.options, self.builder.digests());
+        let (options, hashing) = (self.builder.options, self.hashing);
         let filter = match options.kind {
             Kind::Bloom => BloomFilter::new(bits, hashes, hashing)?.into(),
             Kind::Counting => CountingBloomFilter::new(bits, hashes, options.counter_bits, hashing)?.into(),
@@ -158,7 +158,7 @@ impl DigestList {
     /// An empty cuckoo filter.
     #[wasm_bindgen(js_name = withCapacity)]
     pub fn with_capacity(&self, count: f64, fpr: f64) -> Result<Filter> {
-        Filter::new(CuckooFilter::with_capacity(whole(count, COUNT)?, fpr, self.builder.digests())?.into())
+        Filter::new(CuckooFilter::with_capacity(whole(count, COUNT)?, fpr, self.hashing)?.into())
     }
 
     /// A human-readable name, and the time when the list was made.
@@ -219,7 +219,7 @@ impl DigestList {
         sort(&mut self.members)?;
         // The minimum length and count don't apply to allowed keys.
         self.builder.rules = self.builder.rules.profile.into();
-        self.allowlist = Some(Allowlist::new(self.builder.digests(), wins));
+        self.allowlist = Some(Allowlist::new(self.hashing, wins));
         Ok(())
     }
 

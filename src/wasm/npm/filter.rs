@@ -1,11 +1,11 @@
 //! The questions of the npm package, and what changes a filter. Keys are in the [`scratch`], and each method takes their
 //! length, so its name ends in "At".
 
-use js_sys::{Array, Uint8Array};
+use js_sys::{Array, JsString, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 use super::super::filter::Filter;
-use super::super::runtime::Runtime;
+use super::super::runtime::{Runtime, utf8};
 use super::super::{ascii, to_js};
 use super::builder::DigestList;
 use super::{each_chunk, scratch};
@@ -147,8 +147,14 @@ impl Filter {
 
     /// The first key of the URL in the first `length` bytes of the scratch that is maybe present.
     #[wasm_bindgen(js_name = matchUrlAt)]
-    pub fn match_url_at(&self, length: usize) -> Result<Option<js_sys::JsString>> {
+    pub fn match_url_at(&self, length: usize) -> Result<Option<JsString>> {
         self.find(length, ascii)
+    }
+
+    /// Whether a password is maybe present.
+    #[wasm_bindgen(js_name = hasPassword)]
+    pub fn has_password(&self, password: &JsString) -> Result<bool> {
+        self.inner.has_password_on(&Runtime, &utf8(password)?)
     }
 
     /// The tags of the key in the first `length` bytes of the scratch, a text or bytes: the number of its set, from 0

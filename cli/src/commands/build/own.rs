@@ -7,7 +7,7 @@ use bloom_wasm::{Builder, Kind, KindOptions, Profile, digests};
 
 use super::args::BuildArgs;
 use crate::args::number::created_at;
-use crate::args::secret::new_hashing;
+use crate::args::secret::new_seed;
 use crate::files::blob;
 use crate::lists::digests::{allow, members, with_tags};
 use crate::rates::Rates;
@@ -21,8 +21,12 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     let counter_bits = if args.counter_bits == "8" { 8 } else { 4 };
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let options = KindOptions { counter_bits, capacity: args.capacity, ..kind.into() };
-    let hashing = new_hashing(args.seed, args.secret.read()?.as_ref())?;
-    let mut builder = Builder::new(profile).kind(options).fpr(fpr).hashing(hashing);
+    let secret = args.secret.read()?;
+    let seed = new_seed(args.seed, secret.as_ref())?;
+    let mut builder = Builder::new(profile).kind(options).fpr(fpr).seed(seed);
+    if let Some(secret) = secret {
+        builder = builder.secret(secret);
+    }
     if let Some(name) = &args.name {
         builder = builder.name(name);
     }

@@ -3,8 +3,9 @@
 use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;
 
-use super::filter::Filter;
-use super::{extend, headroom, pieces, secret, to_js};
+use super::super::filter::Filter;
+use super::super::{extend, headroom, secret, to_js};
+use super::pieces;
 use crate::error::{Error, Result};
 use crate::filter;
 use crate::hash::{Checksum, Secret};
@@ -64,11 +65,7 @@ impl Incoming {
 #[wasm_bindgen]
 impl Filter {
     /// Reads a blob, with the secret if the filter is keyed.
-    pub fn decode(
-        #[wasm_bindgen(unchecked_param_type = "Uint8Array")] bytes: &JsValue,
-        secret: Option<Uint8Array>,
-    ) -> Result<Filter> {
-        let bytes = bytes.dyn_ref::<Uint8Array>().ok_or(Error::rule("a blob must be a Uint8Array"))?;
+    pub fn decode(bytes: &Uint8Array, secret: Option<Uint8Array>) -> Result<Filter> {
         let mut incoming = Incoming::new(bytes.length() as usize, secret)?;
         incoming.push(bytes, 0)?;
         incoming.decode()
