@@ -14,7 +14,7 @@ export const LIMITS = {
   },
   vite: {
     "bloom-wasm": 200_500,
-    "bloom-wasm/slim": 155_500,
+    "bloom-wasm/slim": 156_500,
     "bloom-wasm/reader": 18_150,
   },
   tarball: 2_000_000,

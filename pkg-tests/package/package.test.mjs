@@ -201,6 +201,10 @@ test("tsc --strict accepts the types from import and from require", () => {
     // @ts-expect-error: only withCapacity makes one
     new CuckooFilter();
     const some: AnyFilter = decode(answers);
+    // As wrappers of load and decode are written.
+    let once: ReturnType<typeof load> | undefined;
+    const loadOnce = (url: string, options?: Parameters<typeof load>[1]) => (once ??= load(url, options));
+    const decodeWith = (bytes: Uint8Array, options?: DecodeOptions) => decode(bytes, options);
     const kind: "bloom" | "counting" | "scalable" | "cuckoo" | "ribbon" | ForeignFormat = some.kind;
     switch (some.kind) {
       case "bloom": void (some satisfies BloomFilter); break;
@@ -356,7 +360,7 @@ test("tsc --strict accepts the types from import and from require", () => {
   const names =
     "BloomFilter, CountingBloomFilter, CuckooFilter, Feed, Filter, FilterError, ForeignFilter, RibbonFilter, ScalableBloomFilter, ShardedFilter, canonicalizeUrl, decode, load, openFeed, openSharded, urlExpressions";
   const imports = `
-    import { ${names}, type AnyFilter, type AnyKey, type BuildOptions, type FeedCache, type FeedInfo, type FilterInfo, type ForeignFormat, type ForeignOptions, type ForeignSource, type Key, type NumberKey, type ShardedInfo, type SkipReason } from "bloom-wasm";
+    import { ${names}, type AnyFilter, type AnyKey, type BuildOptions, type DecodeOptions, type FeedCache, type FeedInfo, type FilterInfo, type ForeignFormat, type ForeignOptions, type ForeignSource, type Key, type NumberKey, type ShardedInfo, type SkipReason } from "bloom-wasm";
     import * as reader from "bloom-wasm/reader";
     import wasm from "bloom-wasm/bloom.wasm";
     import { init, initSync, decode as slim, BloomFilter as SlimBloomFilter } from "bloom-wasm/slim";
