@@ -57,7 +57,6 @@ const ELSEWHERE = [
   [/^docs\/moving\.md/, "pkg-tests/interop/moving.long.test.mjs", 'page("moving.md")'],
   [/^docs\/scale\.md/, "pkg-tests/sharded/scale.long.test.mjs", 'page("scale.md")'],
   [/^README\.md: In Rust/, "src/lib.rs", 'include_str!("../README.md")'],
-  [/^examples\/wasm-pack/, "pkg-tests/package/wasm-pack.long.test.mjs", "examples/wasm-pack"],
   [/^README\.md: Try it from a clone/, "pkg-tests/package/start.test.mjs", "npm start"],
   [/^docs\/releasing\.md/, "pkg-tests/package/releasable.test.mjs", '"docs/releasing.md"'],
   [/^README\.md: In an extension/, "pkg-tests/package/readme.long.test.mjs", 'sample("In an extension"'],
