@@ -23,7 +23,7 @@
 //!
 //! The same keys, options and seed give the same blob here, in the tool `bloom-wasm` (the crate `bloom-wasm-cli`) and in
 //! the npm package `bloom-wasm`, which is this crate in WebAssembly. `FORMAT.md` specifies its bytes. A filter is `Send` and
-//! `Sync`: one in an `Arc` answers on all threads. `examples/` has a program that checks URLs, and such a service.
+//! `Sync`, so threads can share one in an `Arc`. `examples/` has a program that checks URLs and a multithreaded service.
 //!
 //! # Filters that change
 //!

@@ -287,9 +287,11 @@ impl Options {
         let mut builder = Builder::new(profile)
             .kind(options)
             .fpr(self.fpr.unwrap_or(profile.default_fpr()))
-            .seed(self.seed.unwrap_or(0))
             .min_length(self.min_length)
             .min_count(self.min_count);
+        if let Some(seed) = self.seed {
+            builder = builder.seed(seed);
+        }
         if let Some(secret) = secret(self.secret.dyn_into().ok())? {
             Error::unless(self.seed.is_some(), "a keyed filter needs a random seed")?;
             builder = builder.secret(secret);
