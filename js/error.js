@@ -36,7 +36,7 @@ export const errorCodes = /** @type {const} */ ([
   "expired", // the newest generation has expired
   "cache", // the cache can't be read or written (a `cacheError`), or `forget` can't remove everything
   "unsupported_runtime", // the runtime has no full URL parser
-  "wasm_load", // the WebAssembly module could not be started, or was stopped in the middle of a call
+  "wasm_load", // WebAssembly could not be started, or a call was cut off while it changed this filter
 ]);
 
 /** @typedef {(typeof errorCodes)[number]} ErrorCode A stable, machine-readable name for what went wrong. */
@@ -58,6 +58,30 @@ export class FilterError extends Error {
      */
     this.code = code;
   }
+}
+
+/** @type {unknown} */
+let returned;
+
+/**
+ * @internal An error that a call into WebAssembly returns (src/wasm/mod.rs).
+ * @param {ErrorCode} code
+ * @param {string} message
+ */
+export function returnedError(code, message) {
+  const error = new FilterError(code, message);
+  returned = error;
+  return error;
+}
+
+/**
+ * @internal Whether this is the error that the call just returned. Any other was thrown in the middle of it.
+ * @param {unknown} error
+ */
+export function isReturned(error) {
+  const is = returned !== undefined && error === returned;
+  returned = undefined;
+  return is;
 }
 
 // No static block: Metro doesn't support them.

@@ -18,7 +18,7 @@ export function parseUrl(text) {
   } catch (cause) {
     // By its name, because another realm has another class; Firefox's has a name of its own.
     const { name } = Object(cause);
-    // The stack ran out within the parser. In WebAssembly, that ends all use of the module.
+    // The stack ran out within the parser.
     if (["RangeError", "InternalError"].includes(name)) throw cause;
     return isParser && name === "TypeError" ? undefined : { cause };
   }

@@ -158,27 +158,39 @@ async function tool() {
 
 const gzipped = (bytes) => gzipSync(bytes, { level: 9 }).length;
 
+/** What "bloom-wasm" exports and "bloom-wasm/reader" doesn't, or does without WebAssembly. */
+function ofWebAssembly() {
+  const index = readFileSync(join(work, "js/index.js"), "utf8");
+  return [...index.matchAll(/^export \{(.*?)\}/gms)].flatMap(([, names]) => names.match(/\w+/g));
+}
+
 /** Resolves the modules of js/ that the build generates, or that are elsewhere. */
 const entries = {
   name: "entries",
   setup({ onLoad, onResolve }) {
     onResolve({ filter: /^start:/ }, ({ path }) => ({ path: path.slice(6), namespace: "start" }));
-    // Starts one way, and exports everything.
+    // Exports everything. What needs WebAssembly brings the way to start it along, so that a bundler drops both, or none.
     onLoad({ filter: /./, namespace: "start" }, ({ path }) => {
-      const starting =
-        path === "slim" ? 'export { init, initSync } from "./start/slim.js";' : `import "./start/${path}.js";`;
-      return { contents: `${starting}\nexport * from "./index.js";\n`, resolveDir: join(work, "js") };
+      const lines = ['export * from "./index.js";'];
+      if (path === "slim") lines.push('export { init, initSync } from "./start/slim.js";');
+      else {
+        lines.push(`import { begin } from "./start/${path}.js";`, "const beginning = (its) => (begin(), its);");
+        for (const name of ofWebAssembly())
+          lines.push(
+            `import { ${name} as its${name} } from "./index.js";`,
+            `export const ${name} = beginning(its${name});`,
+          );
+      }
+      return { contents: lines.join("\n"), resolveDir: join(work, "js") };
     });
-    // According to package.json, only files in dist/ have side effects.
-    onResolve({ filter: /^\.\/start\// }, ({ path }) => ({ path: join(work, "js", path), sideEffects: true }));
     onResolve({ filter: /bloom_wasm\.js$/ }, () => ({ path: join(glue, "bloom_wasm.js") }));
     onResolve({ filter: /^wasm:base64$/ }, () => ({ path: join(glue, "bloom_wasm_bg.wasm") }));
     onResolve({ filter: /^wasm:module/ }, ({ path }) => ({
       path: path.replace("wasm:module", "./bloom.wasm"),
       external: true,
     }));
-    // The glue has its own copies of these files, but there must be only one class, and one parser.
-    onResolve({ filter: /\/(error|parser)\.js$/ }, ({ path }) => ({ path: join(work, "js", basename(path)) }));
+    // The glue has its own copies of these files, but there must be only one of each.
+    onResolve({ filter: /\/(error|parser|saved)\.js$/ }, ({ path }) => ({ path: join(work, "js", basename(path)) }));
   },
 };
 
@@ -212,7 +224,9 @@ async function bundle() {
       // The blanks keep the columns that follow an import where the source map says.
       return its.replaceAll(`"./${name}"`, `"./${ours}"`.padEnd(name.length + 4)).replaceAll(name, ours);
     }, text);
-  for (const { path, text } of outputFiles) writeFileSync(join(dist, renamed(basename(path))), renamed(text));
+  // esbuild drops these comments with the blanks, and without them bundlers keep what nobody uses.
+  const pure = (text) => text.replaceAll(/=\s*beginning\(/g, "=/* @__PURE__ */beginning(");
+  for (const { path, text } of outputFiles) writeFileSync(join(dist, renamed(basename(path))), pure(renamed(text)));
 }
 
 /** The size of a program that a page downloads, minified and gzipped. */

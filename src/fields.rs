@@ -140,24 +140,48 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// Where fields are written.
+pub(crate) trait Sink {
+    fn take(&mut self, bytes: &[u8]) -> Result<()>;
+}
+
+impl Sink for Vec<u8> {
+    fn take(&mut self, bytes: &[u8]) -> Result<()> {
+        append(self, bytes)
+    }
+}
+
+/// A function that is handed the bytes, piece by piece.
+pub(crate) type Pieces<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
+
+impl Sink for Pieces<'_> {
+    fn take(&mut self, bytes: &[u8]) -> Result<()> {
+        self(bytes)
+    }
+}
+
 /// Writes fields in order.
-pub(crate) struct Fields {
-    bytes: Vec<u8>,
+pub(crate) struct Fields<S = Vec<u8>> {
+    sink: S,
     done: Result<()>,
 }
 
 impl Default for Fields {
     fn default() -> Self {
-        Fields { bytes: Vec::new(), done: Ok(()) }
+        Fields::to(Vec::new())
     }
 }
 
-impl Fields {
+impl<S: Sink> Fields<S> {
+    pub(crate) fn to(sink: S) -> Self {
+        Fields { sink, done: Ok(()) }
+    }
+
     // This and the next aren't inlined: wasm has two dozen callers.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn slice(&mut self, bytes: &[u8]) {
         if self.done.is_ok() {
-            self.done = append(&mut self.bytes, bytes);
+            self.done = self.sink.take(bytes);
         }
     }
 
@@ -201,8 +225,8 @@ impl Fields {
         self.u64(number.swap_bytes());
     }
 
-    /// All that was written.
-    pub(crate) fn finish(self) -> Result<Vec<u8>> {
-        self.done.map(|()| self.bytes)
+    /// The sink, with all that was written.
+    pub(crate) fn finish(self) -> Result<S> {
+        self.done.map(|()| self.sink)
     }
 }

@@ -223,17 +223,19 @@ impl Filter {
         Ok(self.stack.has(&password::key(platform, password, lowercase, sha1)?))
     }
 
+    /// The digest of the one key in a line.
+    pub(crate) fn digest_on(&self, platform: &impl Platform, line: &[u8]) -> Result<u64> {
+        Ok(self.stack.hashing().digest(&Rules::from(self.profile).only_key(platform, line)?))
+    }
+
     /// [`Filter::add`].
-    pub(crate) fn add_on(&mut self, platform: &impl Platform, line: &[u8]) -> Result<bool> {
-        let key = Rules::from(self.profile).only_key(platform, line)?;
-        let base = self.stack_mut().base_mut()?;
-        Ok(base.add_digests(&[base.hashing().digest(&key)])? > 0)
+    pub(crate) fn add_digest(&mut self, digest: u64) -> Result<bool> {
+        Ok(self.stack_mut().base_mut()?.add_digests(&[digest])? > 0)
     }
 
     /// [`Filter::remove`].
-    pub(crate) fn remove_on(&mut self, platform: &impl Platform, line: &[u8]) -> Result<bool> {
-        let key = Rules::from(self.profile).only_key(platform, line)?;
-        self.stack_mut().base_mut()?.remove(&key)
+    pub(crate) fn remove_digest(&mut self, digest: u64) -> Result<bool> {
+        self.stack_mut().base_mut()?.remove_digest(digest)
     }
 }
 
@@ -317,7 +319,7 @@ impl Filter {
     /// [`Error::InvalidKey`] for a line that gives no key or several; [`Error::WrongKind`] for a ribbon filter and a foreign
     /// one, which are read-only; [`Error::Layered`] over layers; [`Error::FilterFull`]. Nothing is changed then.
     pub fn add(&mut self, line: impl AsRef<[u8]>) -> Result<bool> {
-        self.add_on(&Native, line.as_ref())
+        self.add_digest(self.digest_on(&Native, line.as_ref())?)
     }
 
     /// Removes a key, read like a line of a list, from a counting or a cuckoo filter; false = it was definitely not there.
@@ -325,7 +327,7 @@ impl Filter {
     /// # Errors
     /// As [`Filter::add`], with [`Error::WrongKind`] for all other kinds.
     pub fn remove(&mut self, line: impl AsRef<[u8]>) -> Result<bool> {
-        self.remove_on(&Native, line.as_ref())
+        self.remove_digest(self.digest_on(&Native, line.as_ref())?)
     }
 
     fn require_key<'a>(&self, key: &'a [u8]) -> Result<&'a [u8]> {

@@ -39,7 +39,7 @@ mod layers;
 mod tags;
 
 use crate::error::{Error, Result};
-use crate::fields::{Cursor, Fields};
+use crate::fields::{Cursor, Fields, Pieces};
 use crate::filter::{Filter, NAME_TOO_LONG, text};
 use crate::filters::foreign::{KeyType, Part, Scheme};
 use crate::filters::scalable::Plan;
@@ -120,6 +120,13 @@ impl Filter {
     /// As [`Filter::decode`] or [`Filter::decode_keyed`], with a checksum that has already taken the first bytes.
     pub(crate) fn decode_hashed(bytes: Vec<u8>, checksum: Checksum, secret: Option<&Secret>) -> Result<Self> {
         Self::decode_part(bytes, checksum, secret, Names::default())
+    }
+
+    /// As [`Filter::decode`], for a blob that was written with this key of SipHash: see [`Hashing::with_key`].
+    #[allow(dead_code)] // only src/wasm/ needs it
+    pub(crate) fn decode_as(bytes: Vec<u8>, hashing: Hashing) -> Result<Self> {
+        let (blob, _) = Self::decode_any(bytes, Checksum::default(), Access::As(hashing), Names::default())?;
+        Ok(blob)
     }
 
     /// Reads a shard of a filter with tags of these names. A blob that brings names of its own is no shard; it then has
@@ -221,40 +228,61 @@ impl Filter {
 
     /// Writes the blob or, with the id of a parent, the delta of its layers; see [`Filter::decode_any`].
     pub(crate) fn encode_any(&self, parent: Option<u64>) -> Result<Vec<u8>> {
-        let mut bytes = self.header(true, parent)?;
-        let length = self.length(bytes.len());
-        reserve(&mut bytes, length as usize)?;
-        self.payload(&mut |part| append(&mut bytes, part))?;
-        let checksum = self.known_id.map_or_else(|| Checksum::of(&bytes), |id| id as u32);
-        append(&mut bytes, &checksum.to_le_bytes())?;
+        let mut bytes = Vec::new();
+        reserve(&mut bytes, self.length_with(parent)? as usize)?;
+        self.write(parent, &mut |part| append(&mut bytes, part))?;
         Ok(bytes)
+    }
+
+    /// Hands the blob or delta to `run`, piece by piece. This takes no memory.
+    pub(crate) fn write(&self, parent: Option<u64>, run: Pieces) -> Result<()> {
+        let checksum = self.write_body(parent, run)?;
+        run(&checksum.to_le_bytes())
+    }
+
+    /// Hands all but the checksum to `run`, and returns that.
+    fn write_body(&self, parent: Option<u64>, run: Pieces) -> Result<u32> {
+        let known = self.known_id.filter(|_| parent.is_none());
+        let mut checksum = Checksum::default();
+        let mut hashed = |part: &[u8]| {
+            if known.is_none() {
+                checksum.add(part);
+            }
+            run(part)
+        };
+        self.header(true, parent, &mut hashed)?;
+        self.payload(&mut hashed)?;
+        Ok(known.map_or_else(|| checksum.value(), |id| id as u32))
     }
 
     /// The length of the whole blob in bytes.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] without the memory for a header.
+    /// [`Error::InvalidParameter`] for a filter that no blob can hold, which nothing makes.
     pub fn byte_length(&self) -> Result<u64> {
-        Ok(self.length(self.header(true, None)?.len()))
+        self.length_with(None)
+    }
+
+    /// The length of the blob or delta in bytes.
+    fn length_with(&self, parent: Option<u64>) -> Result<u64> {
+        let mut start = 0;
+        self.header(true, parent, &mut |part| {
+            start += part.len();
+            Ok(())
+        })?;
+        Ok(self.length(start))
     }
 
     /// What tells blobs apart: the length in bytes, modulo 2^32, and the checksum, 32 bits each. If the blob was
     /// changed since it was read, it is hashed again.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] without the memory for a header.
+    /// Those of [`Filter::byte_length`].
     pub fn id(&self) -> Result<u64> {
         if let Some(id) = self.known_id {
             return Ok(id);
         }
-        let header = self.header(true, None)?;
-        let mut checksum = Checksum::default();
-        checksum.add(&header);
-        self.payload(&mut |part| {
-            checksum.add(part);
-            Ok(())
-        })?;
-        Ok(id(self.length(header.len()), checksum.value()))
+        Ok(id(self.byte_length()?, self.write_body(None, &mut |_| Ok(()))?))
     }
 
     /// Whether they have the same profile and equal filters: equal bytes, except for name and creation time.
@@ -262,7 +290,11 @@ impl Filter {
     /// # Errors
     /// [`Error::TooLarge`] without the memory for two headers.
     pub fn equals(&self, other: &Self) -> Result<bool> {
-        if self.header(false, None)? != other.header(false, None)? {
+        let header = |filter: &Self| {
+            let mut bytes = Vec::new();
+            filter.header(false, None, &mut |part| append(&mut bytes, part)).map(|()| bytes)
+        };
+        if header(self)? != header(other)? {
             return Ok(false);
         }
         // Both have the same number of parts.
@@ -380,9 +412,9 @@ impl Filter {
         Ok((filter, parent, cursor.at()))
     }
 
-    /// Everything before the payload; with name and creation time only if `described`. With a parent, the header of a
-    /// delta.
-    fn header(&self, described: bool, parent: Option<u64>) -> Result<Vec<u8>> {
+    /// Hands everything before the payload to `run`; with name and creation time only if `described`. With a parent, the
+    /// header of a delta.
+    fn header(&self, described: bool, parent: Option<u64>, run: Pieces) -> Result<()> {
         let name = self.name().filter(|_| described);
         let created_at = self.created_at().filter(|_| described);
         let (profile, options) = self.profile().number();
@@ -397,7 +429,7 @@ impl Filter {
             | if self.stack().is_tagged() { HAS_TAGS } else { 0 };
         let may_be_slotted = self.profile() == Profile::Url && base.kind() == Kind::Ribbon;
         Error::unless(flags & HAS_SLOTS == 0 || may_be_slotted, SLOTS_RULE)?;
-        let mut fields = Fields::default();
+        let mut fields = Fields::to(run);
         fields.slice(&MAGIC);
         fields.u8(VERSION.into());
         fields.u8(if parent.is_some() { DELTA } else { base.kind().number() }.into());
@@ -468,11 +500,11 @@ impl Filter {
             fields.u32(count);
             self.stack().layers().iter().for_each(|layer| fields.layer(layer, base.hashing()));
         }
-        fields.finish()
+        fields.finish().map(|_| ())
     }
 }
 
-impl Fields {
+impl Fields<Pieces<'_>> {
     /// A map, if there are slots.
     fn slots(&mut self, hashing: &Hashing, slots: Slots) {
         if hashing.is_slotted() {

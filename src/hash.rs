@@ -242,6 +242,18 @@ impl Hashing {
         Hashing { seed, key: Some(Key { sip: [first, second], check }), slotted: false }
     }
 
+    /// The filter's own key of SipHash, which [`Hashing::with_key`] takes; zeros if there is none.
+    #[allow(dead_code)] // only src/wasm/ needs it
+    pub(crate) fn key(&self) -> [u64; 2] {
+        self.key.map_or([0; 2], |key| key.sip)
+    }
+
+    /// What a blob that was written with this key can be read with. Nothing checks that they belong together.
+    #[allow(dead_code)] // only src/wasm/ needs it
+    pub(crate) fn with_key(sip: [u64; 2]) -> Self {
+        Hashing { seed: 0, key: Some(Key { sip, check: 0 }), slotted: false }
+    }
+
     /// How the keys of a blob with this seed become digests. It is keyed if it has a check value, and then there must be a
     /// secret, which that value belongs to.
     ///

@@ -15,9 +15,9 @@ import { handled } from "../boundary/stream.js";
 import { Filter, type FilterClass, isFilter } from "../filter/filter.js";
 import type { DecodeOptions, LoadOptions } from "../filter/reading.js";
 import type { Source } from "../filter/receive.js";
-import { ask, call, release } from "../wasm/call.js";
-import { classes, hold, holdAs, rawOf, WasmEngine } from "../wasm/engine.js";
-import { decodeRaw, loadOwn } from "../wasm/load.js";
+import { classes, engineFor, hold, holdAs, rawOf, type WasmEngine, wasmOf } from "../wasm/engine.js";
+import { ask, call } from "../wasm/instance.js";
+import { decodeOwn, loadOwn } from "../wasm/load.js";
 import { put } from "../wasm/scratch.js";
 import { type KeyStream, pushSource } from "./keystream.js";
 import { List } from "./lists.js";
@@ -44,32 +44,26 @@ function notNew(maker: string): never {
 function combine(filter: OwnFilter, other: OwnFilter, how: "union" | "intersect"): void {
   rawOf(filter); // throws for a freed filter, whatever the other is
   if (!isFilter(other)) throw invalidParameter(`the other filter must be a filter, not ${typeName(other)}`);
-  // A filter may be combined with itself: a counting filter then holds every key twice as often. Clone it, because
-  // wasm-bindgen lets nothing be borrowed twice.
-  const otherRaw = rawOf(other);
-  // Ask again: the other filter's prototype may be a Proxy, whose traps run any code.
-  const raw = rawOf(filter);
-  const copy = otherRaw === raw ? call(() => raw.clone()) : undefined;
-  try {
-    call(() => raw[how](copy ?? otherRaw));
-  } finally {
-    release(copy);
-  }
+  // Both first: the prototypes may be Proxies, whose traps run any code.
+  const [mine, its] = [wasmOf(filter), wasmOf(other)];
+  const [raw, otherRaw] = [mine.raw, its.raw];
+  // A filter may be combined with itself: a counting filter then holds every key twice as often.
+  call(() => raw[how](otherRaw));
 }
 
 /** Adds all keys that `push` puts on the list, and returns how many were new. */
 function addAll(filter: Filter, push: (list: List) => void): number {
-  const list = List.forFilter(rawOf(filter));
+  const list = List.forFilter(wasmOf(filter));
   try {
     push(list);
     // Ask again: the caller's iterator may have freed the filter.
-    return list.addTo(rawOf(filter));
+    return list.addTo(wasmOf(filter));
   } finally {
     list.free();
   }
 }
 
-function withList(kind: string, options: Options, run: (list: List) => RawFilter): RawFilter {
+function withList(kind: string, options: Options, run: (list: List) => WasmEngine): WasmEngine {
   const list = List.forKind(kind, options);
   try {
     return run(list);
@@ -80,11 +74,11 @@ function withList(kind: string, options: Options, run: (list: List) => RawFilter
 
 function build(kind: string, keys: Iterable<Key>, options?: AllOptions): Filter {
   requireKnown(options, "from", kind);
-  const raw = withList(kind, readOptions(options), (list) => {
+  const engine = withList(kind, readOptions(options), (list) => {
     for (const key of iterable(keys)) list.push(key);
     return list.build();
   });
-  return hold(raw);
+  return hold(engine);
 }
 
 async function buildStream(kind: string, source: KeyStream, options?: AllOptions & StreamOptions): Promise<Filter> {
@@ -100,9 +94,9 @@ async function buildStream(kind: string, source: KeyStream, options?: AllOptions
 }
 
 /** An empty filter. */
-function empty(kind: string, options: AllOptions | undefined, make: (digests: DigestList) => RawFilter): RawFilter {
+function empty(kind: string, options: AllOptions | undefined, make: (digests: DigestList) => RawFilter): WasmEngine {
   requireKnown(options, "an empty filter", kind);
-  return withList(kind, readOptions(options), ({ digests }) => call(() => make(digests)));
+  return withList(kind, readOptions(options), (list) => list.make(make));
 }
 
 /** A filter of our own kinds. */
@@ -117,7 +111,7 @@ abstract class OwnFilter extends Filter {
     options?: DecodeOptions,
   ): F {
     requireClass(this, "decode");
-    return holdAs(decodeRaw(bytes, options), this) as unknown as F;
+    return holdAs(decodeOwn(bytes, options), this) as unknown as F;
   }
 
   /** Like the function `load`, but only for a blob of this class's kind, as {@link decode}. */
@@ -128,7 +122,7 @@ abstract class OwnFilter extends Filter {
   ): Promise<F> {
     handled(source);
     requireClass(this, "load");
-    return (await loadOwn(source, options, (raw) => holdAs(raw, this))) as unknown as F;
+    return (await loadOwn(source, options, (engine) => holdAs(engine, this))) as unknown as F;
   }
 }
 
@@ -147,9 +141,8 @@ abstract class GrowingFilter extends OwnFilter {
    * no room, this throws `filter_full` and leaves the filter unchanged.
    */
   add(key: Key): boolean {
-    const length = put(key);
     const raw = rawOf(this);
-    return ask(addKey, raw, length);
+    return ask(addKey, raw, put(key));
   }
 
   /**
@@ -194,7 +187,7 @@ export class BloomFilter extends GrowingFilter {
    */
   constructor(bits: number, hashes: number, options?: SeedOptions) {
     requireShape(bits, hashes);
-    super(new WasmEngine(empty("bloom", options, (digests) => digests.empty(bits, hashes))));
+    super(empty("bloom", options, (digests) => digests.empty(bits, hashes)));
   }
 
   override get kind(): "bloom" {
@@ -235,8 +228,8 @@ export class BloomFilter extends GrowingFilter {
 
   /** The positions of the bits that a key sets and tests. There are `hashes` of them, and some may be equal. */
   locations(key: Key): number[] {
-    const length = put(key);
     const raw = rawOf(this);
+    const length = put(key);
     return call(() => raw.locationsAt(length));
   }
 }
@@ -250,7 +243,7 @@ export class CountingBloomFilter extends GrowingFilter {
    */
   constructor(bits: number, hashes: number, options?: SeedOptions & CountingOptions) {
     requireShape(bits, hashes);
-    super(new WasmEngine(empty("counting", options, (digests) => digests.empty(bits, hashes))));
+    super(empty("counting", options, (digests) => digests.empty(bits, hashes)));
   }
 
   override get kind(): "counting" {
@@ -281,8 +274,8 @@ export class CountingBloomFilter extends GrowingFilter {
    * added: removing a false positive lowers the counters of other keys, and `has` may then deny those.
    */
   remove(key: Key): boolean {
-    const length = put(key);
     const raw = rawOf(this);
+    const length = put(key);
     return call(() => raw.removeAt(length));
   }
 
@@ -291,15 +284,15 @@ export class CountingBloomFilter extends GrowingFilter {
    * 255 with 8-bit counters, means "that many or more".
    */
   count(key: Key): number {
-    const length = put(key);
     const raw = rawOf(this);
+    const length = put(key);
     return call(() => raw.countAt(length));
   }
 
   /** The Bloom filter of the same keys. It is a quarter of the size, or an eighth with 8-bit counters. */
   toBloom(): BloomFilter {
     const raw = rawOf(this);
-    return hold(call(() => raw.toBloom())) as BloomFilter;
+    return hold(engineFor(() => raw.toBloom())) as BloomFilter;
   }
 
   /**
@@ -325,7 +318,7 @@ export class CountingBloomFilter extends GrowingFilter {
 export class ScalableBloomFilter extends GrowingFilter {
   /** An empty filter. */
   constructor(options?: ScalableOptions) {
-    super(new WasmEngine(empty("scalable", options, (digests) => digests.build())));
+    super(empty("scalable", options, (digests) => digests.build()));
   }
 
   override get kind(): "scalable" {
@@ -377,8 +370,8 @@ export class CuckooFilter extends GrowingFilter {
    * may have the same fingerprint in the same place, and then that key's copy is removed.
    */
   remove(key: Key): boolean {
-    const length = put(key);
     const raw = rawOf(this);
+    const length = put(key);
     return call(() => raw.removeAt(length));
   }
 }
@@ -419,7 +412,7 @@ export class RibbonFilter extends OwnFilter {
     });
     if (!entries) throw invalidParameter(`${wanted}, not ${typeName(lists)}`);
     const { untagged = [] } = Object(options) as TaggedOptions;
-    const raw = withList("ribbon", readOptions(options), (list) => {
+    const engine = withList("ribbon", readOptions(options), (list) => {
       for (const [name, keys] of entries) {
         if (typeof name !== "string")
           throw invalidParameter(`the name of a list must be a string, not ${typeName(name)}`);
@@ -431,10 +424,9 @@ export class RibbonFilter extends OwnFilter {
         list.tag(name);
       }
       for (const key of iterable(untagged)) list.push(key);
-      list.endTags();
-      return list.build();
+      return list.build(true);
     });
-    return hold(raw) as RibbonFilter;
+    return hold(engine) as RibbonFilter;
   }
 
   /** Like {@link BloomFilter.fromStream}. Building takes at most 32 bytes per key, besides the result. */

@@ -1,9 +1,10 @@
 /** Lists on their way into filters. Rust decides which keys are in a line: `src/keys/list.rs`. */
 
 import { DigestList, type Filter as RawFilter } from "../bloom_wasm.js";
-import { iterable, type Key } from "../boundary/input.js";
+import { isBytes, iterable, type Key, plainBytes } from "../boundary/input.js";
 import { FilterError } from "../error.js";
-import { call, release } from "../wasm/call.js";
+import { engineFor, type WasmEngine } from "../wasm/engine.js";
+import { call, Held, restored } from "../wasm/instance.js";
 import { Batch } from "../wasm/scratch.js";
 import type { Options, SkipReason } from "./options.js";
 
@@ -18,19 +19,20 @@ interface Skipped {
 /** @internal A list of keys. It takes single keys and UTF-8 text with one key per line. The caller frees it. */
 export class List {
   #options: Pick<Options, "allow" | "allowWins" | "onSkip" | "onConflict">;
-  #batch: Batch;
-  /** How many lines of this list gave no key. */
+  #held: Held<DigestList>;
+  #batch: Batch<DigestList>;
+  /** The lines of this list that gave no key: how many, and those that aren't reported yet. */
   #skipped = 0;
+  #untold: { key: Key; reason: SkipReason }[] = [];
 
-  private constructor(
-    readonly digests: DigestList,
-    options: Partial<Options> = {},
-  ) {
+  /** `make` may have to make it again, for another instance of the module. */
+  private constructor(make: () => DigestList, options: Partial<Options> = {}) {
     const { allow, allowWins, onSkip, onConflict } = options;
     this.#options = { allow, allowWins, onSkip, onConflict };
-    this.#batch = new Batch((keys, length) => {
-      this.#tell(
-        call(() => digests.pushKeysAt(keys.length, length)),
+    this.#held = new Held(make(), (saved) => restored(make(), (list) => list.restore(saved)));
+    this.#batch = new Batch(this.#held, (raw, keys, length) => {
+      this.#skip(
+        call(() => raw.pushKeysAt(keys.length, length)),
         keys,
       );
     });
@@ -39,93 +41,127 @@ export class List {
   /** For building a filter of this kind with these options. */
   static forKind(kind: string, options: Options): List {
     const { profile = "raw", lowercase = false, sha1 = false, numbers, name, seed, secret, createdAt } = options;
-    const list = new List(
-      call(() => new DigestList(kind, profile, lowercase, sha1, seed, secret)),
-      options,
-    );
-    try {
-      for (const [option, number] of Object.entries(numbers)) {
-        if (number !== undefined) call(() => list.digests.set(option, number));
-      }
-      call(() => list.digests.validate());
-      call(() => list.digests.describe(name, createdAt));
-      return list;
-    } catch (error) {
-      list.free();
-      throw error;
-    }
+    const chosen = Object.entries(numbers).filter(([_, number]) => number !== undefined) as [string, number][];
+    const make = () =>
+      restored(
+        call(() => new DigestList(kind, profile, lowercase, sha1, seed, secret)),
+        (list) => {
+          for (const [option, number] of chosen) list.set(option, number);
+          list.validate();
+          list.describe(name, createdAt);
+        },
+      );
+    return new List(make, options);
   }
 
   /** For adding keys to a filter. A line that gives no key throws `invalid_key`. */
-  static forFilter(filter: RawFilter): List {
-    return new List(call(() => DigestList.of(filter)));
+  static forFilter(filter: WasmEngine): List {
+    return new List(() => {
+      const { raw } = filter;
+      return call(() => DigestList.of(raw));
+    });
   }
 
   push(key: Key): void {
     this.#batch.push(key);
+    this.#tell();
   }
 
   /** Adds a key for each line. The bytes must be an array of our own, or what `asText` gave. */
   pushLines(bytes: Uint8Array): void {
-    this.#batch.flush();
-    this.#tell(call(() => this.digests.pushLines(bytes)));
+    this.#flush();
+    const { raw } = this.#held;
+    this.#skip(call(() => raw.pushLines(bytes)));
+    this.#tell();
   }
 
   /** Gives a tag to the keys since the last one. */
   tag(name: string): void {
     this.#requireKeys();
-    call(() => this.digests.tag(name));
-  }
-
-  /** Ends the tagged keys. Those since the last tag have none. */
-  endTags(): void {
-    this.#requireKeys();
-    call(() => this.digests.endTags());
+    const { raw } = this.#held;
+    call(() => raw.tag(name));
   }
 
   /** Adds all keys to a filter or, if that fails, none of them. Returns how many were new. */
-  addTo(filter: RawFilter): number {
-    this.#batch.flush();
-    return call(() => filter.addDigests(this.digests));
+  addTo(filter: WasmEngine): number {
+    this.#flush();
+    const [digests, { raw }] = [this.#held.raw, filter];
+    return call(() => raw.addDigests(digests));
   }
 
-  /** Builds the filter of all keys. */
-  build(): RawFilter {
-    this.#requireKeys();
-    this.#readAllowed();
-    return call(() => this.digests.build());
-  }
-
-  free(): void {
-    release(this.digests);
-  }
-
-  /** Ends a list. Throws if it has lines but none gives a key, unless `onSkip` was told. */
-  #requireKeys(): void {
-    this.#batch.flush();
-    const skipped = this.#skipped;
-    this.#skipped = 0;
-    if (skipped > 0 && !this.#options.onSkip && this.digests.isEmpty())
-      throw new FilterError("invalid_key", `none of ${skipped} lines gives a key; onSkip tells why`);
+  /** A filter with these options, and without the keys. */
+  make(run: (list: DigestList) => RawFilter): WasmEngine {
+    const { raw } = this.#held;
+    return engineFor(() => run(raw));
   }
 
   /**
-   * Reads the allowed keys, if there are any. Reports members that are in both lists, and removes them from the members
-   * if the options say so.
+   * Builds the filter of all keys, each with its tags if it `isTagged`. Keys since the last tag then have none. Reports
+   * keys that are also allowed; if the options say so, they are left out.
    */
-  #readAllowed(): void {
+  build(isTagged = false): WasmEngine {
     const { allow, allowWins = false, onConflict } = this.#options;
-    if (allow === undefined) return;
-    call(() => this.digests.allow(allowWins));
-    for (const key of iterable(allow)) this.push(key);
     this.#requireKeys();
-    const conflicts: { key: Key; removed: boolean }[] = call(() => this.digests.conflicts());
-    for (const conflict of conflicts) onConflict?.(conflict);
+    // Bytes are copied, because the caller may reuse the array.
+    const copied = (key: Key) => (isBytes(key) ? plainBytes(key).slice() : key);
+    const allowed = allow && Array.from(iterable(allow), copied);
+    // From here on nothing of the caller's runs until the filter is there: these lists have no way into a new instance.
+    const { raw } = this.#held;
+    if (isTagged) call(() => raw.endTags());
+    let conflicts: { key: Key; removed: boolean }[] = [];
+    if (allowed) {
+      call(() => raw.allow(allowWins));
+      for (const key of allowed) this.#batch.push(key);
+      this.#batch.flush();
+      this.#requireKey(raw);
+      conflicts = call(() => raw.conflicts());
+    }
+    const engine = this.make((list) => list.build());
+    try {
+      this.#tell();
+      for (const conflict of conflicts) onConflict?.(conflict);
+      return engine;
+    } catch (error) {
+      engine.free();
+      throw error;
+    }
   }
 
-  /** Reports the lines that give no key. `keys` are those of the batch, as the caller gave them. */
-  #tell(skipped: Skipped[], keys?: Key[]): void {
+  free(): void {
+    this.#held.free();
+  }
+
+  #flush(): void {
+    this.#batch.flush();
+    this.#tell();
+  }
+
+  /** Ends a list. */
+  #requireKeys(): void {
+    this.#flush();
+    this.#requireKey(this.#held.raw);
+  }
+
+  /** Throws if the list has lines but none gives a key, unless `onSkip` was told. */
+  #requireKey(raw: DigestList): void {
+    const skipped = this.#skipped;
+    this.#skipped = 0;
+    if (skipped > 0 && !this.#options.onSkip && call(() => raw.isEmpty()))
+      throw new FilterError("invalid_key", `none of ${skipped} lines gives a key; onSkip tells why`);
+  }
+
+  /** Takes note of the lines that give no key. `keys` are those of the batch, as the caller gave them. */
+  #skip(skipped: Skipped[], keys?: Key[]): void {
     this.#skipped += skipped.length;
-    for (const { index, line, reason } of skipped) this.#options.onSkip?.({ key: keys?.[index] ?? line, reason });
+    if (!this.#options.onSkip) return;
+    for (const { index, line, reason } of skipped) this.#untold.push({ key: keys?.[index] ?? line, reason });
+  }
+
+  /** Reports them. */
+  #tell(): void {
+    const untold = this.#untold;
+    if (untold.length === 0) return;
+    this.#untold = [];
+    for (const skipped of untold) this.#options.onSkip?.(skipped);
   }
 }

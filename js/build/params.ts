@@ -2,7 +2,7 @@
 
 import * as wasm from "../bloom_wasm.js";
 import { requireType } from "../boundary/input.js";
-import { call } from "../wasm/call.js";
+import { call } from "../wasm/instance.js";
 
 /** The size of a Bloom filter. */
 export interface Optimal {

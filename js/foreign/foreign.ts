@@ -1,6 +1,6 @@
 /** Filters of other software: reading, building and exporting them. */
 
-import { Foreign, type Filter as RawFilter } from "../bloom_wasm.js";
+import { Foreign } from "../bloom_wasm.js";
 import type { ForeignFormat } from "../boundary/info.js";
 import {
   type AnyKey,
@@ -26,9 +26,9 @@ import type {
 import { Filter } from "../filter/filter.js";
 import { type DecodeOptions, decoding, type LoadOptions, loading } from "../filter/reading.js";
 import type { Source } from "../filter/receive.js";
-import { call, release } from "../wasm/call.js";
-import { classes, hold, holdAs, rawOf } from "../wasm/engine.js";
-import { decodeRaw, loadInto, loadOwn } from "../wasm/load.js";
+import { classes, engineFor, hold, holdAs, rawOf, type WasmEngine } from "../wasm/engine.js";
+import { call, Held, restored } from "../wasm/instance.js";
+import { decodeOwn, loadInto, loadOwn } from "../wasm/load.js";
 import { Batch } from "../wasm/scratch.js";
 import { foreignKey } from "./keys.js";
 
@@ -199,7 +199,7 @@ const TEXTS = ["funnel", "keys", "generation", "layout", "profile"];
 const NUMBERS = ["bits", "hashes", "width", "expansion", "seed"];
 
 /** A format with its options. Throws for an option that the format doesn't have. The caller frees it. */
-function foreign(options: object): Foreign {
+function foreign(options: object): Held<Foreign> {
   const chosen: Record<string, unknown> = {};
   for (const option of ["format", ...TEXTS, ...NUMBERS]) chosen[option] = Object(options)[option];
   const { format, ...others } = chosen;
@@ -210,16 +210,15 @@ function foreign(options: object): Foreign {
   requireType("string", texts!);
   requireType("number", numbers!);
   if (secretIn(options)) throw invalidParameter("secret is for our own kinds: other software has none");
-  const made = call(() => new Foreign(format));
-  try {
-    for (const [option, value] of Object.entries(others)) {
-      if (value !== undefined) call(() => made.set(option, value));
-    }
-    return made;
-  } catch (error) {
-    release(made);
-    throw error;
-  }
+  const set = Object.entries(others).filter(([_, value]) => value !== undefined);
+  const make = () =>
+    restored(
+      call(() => new Foreign(format)),
+      (made) => {
+        for (const [option, value] of set) made.set(option, value);
+      },
+    );
+  return new Held(make(), (saved) => restored(make(), (made) => made.restore(saved)));
 }
 
 /** Whether the options name a foreign format. As a callback of `map`, `decode` gets an index instead. */
@@ -265,7 +264,7 @@ export function load(source: Source, options?: LoadOptions): Promise<AnyFilter> 
 async function loadAs(
   source: Source,
   options: LoadOptions = {},
-  made?: (raw: RawFilter) => Filter<AnyKey>,
+  made?: (engine: WasmEngine) => Filter<AnyKey>,
 ): Promise<Filter<AnyKey>> {
   handled(source);
   if (!isForeign(options)) return loadOwn(source, options, made);
@@ -290,8 +289,7 @@ export function decode(json: string | object, options: ForeignSource & Json): Fo
 // Last, because this is the overload that `map(decode)` uses.
 export function decode(bytes: Uint8Array | ArrayBuffer): AnyFilter;
 export function decode(source: string | object, options?: unknown): AnyFilter {
-  const raw = isForeign(options) ? decodeForeign(source, options) : decodeRaw(source as Uint8Array, options);
-  return hold(raw) as AnyFilter;
+  return hold(decodeAny(source, options)) as AnyFilter;
 }
 
 /** The bytes of other software, which may be a text or an object where they are JSON. */
@@ -304,18 +302,20 @@ function bytesOf(source: string | object, { format }: ForeignSource): Uint8Array
   return new TextEncoder().encode(text);
 }
 
-function decodeForeign(source: string | object, options: ForeignSource): RawFilter {
+function decodeAny(source: string | object, options: unknown): WasmEngine {
+  if (!isForeign(options)) return decodeOwn(source as Uint8Array, options);
   known(options, "decode", decoding, reading);
   const made = foreign(options);
   try {
     // Last, because a getter of the options may have transferred or shrunk the buffer.
     const plain = bytesOf(source, options);
-    return call(() => {
-      made.push(plain, plain.length);
-      return made.decode();
+    const { raw } = made;
+    return engineFor(() => {
+      raw.push(plain, plain.length);
+      return raw.decode();
     });
   } finally {
-    release(made);
+    made.free();
   }
 }
 
@@ -357,13 +357,15 @@ export class ForeignFilter<K extends AnyKey = AnyKey> extends Filter<K> {
     requireType("number", { fpr, capacity });
     const made = foreign(options);
     try {
-      const kind = call(() => made.foreignKeys(fpr));
-      const batch = new Batch(({ length: count }, length) => call(() => made.pushKeysAt(count, length)));
+      const { raw: first } = made;
+      const kind = call(() => first.foreignKeys(fpr));
+      const batch = new Batch(made, (raw, { length: count }, length) => call(() => raw.pushKeysAt(count, length)));
       for (const key of all) batch.push(foreignKey(key, kind));
       batch.flush();
-      return hold(call(() => made.build(capacity, fpr))) as ForeignFilter;
+      const { raw } = made;
+      return hold(engineFor(() => raw.build(capacity, fpr))) as ForeignFilter;
     } finally {
-      release(made);
+      made.free();
     }
   }
 
@@ -376,8 +378,7 @@ export class ForeignFilter<K extends AnyKey = AnyKey> extends Filter<K> {
   ): ForeignFilter;
   static decode(json: string | object, options: ForeignSource & Json): ForeignFilter<Key>;
   static decode(source: string | object, options?: unknown): ForeignFilter {
-    const raw = isForeign(options) ? decodeForeign(source, options) : decodeRaw(source as Uint8Array, options);
-    return held(raw);
+    return held(decodeAny(source, options));
   }
 
   /** Like the function {@link load}, but throws `wrong_kind` for a filter of our own kinds. */
@@ -400,8 +401,8 @@ export class ForeignFilter<K extends AnyKey = AnyKey> extends Filter<K> {
 }
 
 /** The filter, or throws `wrong_kind`. Outside the class: a bundler would rename a class that names itself. */
-function held(raw: RawFilter): ForeignFilter {
-  return holdAs(raw, ForeignFilter) as ForeignFilter;
+function held(engine: WasmEngine): ForeignFilter {
+  return holdAs(engine, ForeignFilter) as ForeignFilter;
 }
 
 function notNew(): never {

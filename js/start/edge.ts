@@ -5,4 +5,4 @@ import { start } from "./start.js";
 
 // In local development, Next.js compiles the module outside the sandbox that this runs in, so it isn't an instance of
 // the `WebAssembly.Module` here.
-start(() => Object.setPrototypeOf(module, WebAssembly.Module.prototype));
+export const begin = () => start(() => Object.setPrototypeOf(module, WebAssembly.Module.prototype));

@@ -3,4 +3,4 @@
 import module from "wasm:module";
 import { start } from "./start.js";
 
-start(() => module);
+export const begin = () => start(() => module);

@@ -1,13 +1,13 @@
 /** The engine in WebAssembly, for filters of every kind. */
 
-import { type Filter as RawFilter, urlExpressionsAt } from "../bloom_wasm.js";
+import { Filter as RawFilter, urlExpressionsAt } from "../bloom_wasm.js";
 import type { FilterInfo } from "../boundary/info.js";
 import { type AnyKey, concat, type Key, noKey } from "../boundary/input.js";
 import { FilterError } from "../error.js";
 import { Engine } from "../filter/engine.js";
 import { engineOf, type Filter, type FilterClass, hold as holdEngine } from "../filter/filter.js";
 import { areNumbers, foreignKey, numberIn } from "../foreign/keys.js";
-import { ask, call, release } from "./call.js";
+import { ask, call, Held } from "./instance.js";
 import { Batch, put } from "./scratch.js";
 
 /** The answer for one of many keys if the filter can't hold it. */
@@ -23,26 +23,22 @@ const setOfBytes = (raw: RawFilter, length: number) => raw.tagSetAt(length, fals
 
 const NONE: readonly string[] = /* @__PURE__ */ Object.freeze([]);
 
+const restore = (saved: Uint8Array) => call(() => RawFilter.restore(saved));
+
 /** @internal The engine of a filter in WebAssembly. */
 export class WasmEngine extends Engine {
-  /** Undefined once it is freed. */
-  #raw: RawFilter | undefined;
+  readonly #held: Held<RawFilter>;
   /** The tags of the sets that were asked for, by their numbers. */
   #tags: Map<number, readonly string[]> | undefined;
 
-  constructor(raw: RawFilter) {
+  constructor(held: Held<RawFilter>) {
     super();
-    this.#raw = raw;
+    this.#held = held;
   }
 
-  /**
-   * What WebAssembly holds. Read it after a key is in the scratch, and for each batch: getters of a key, and iterators,
-   * may run code that frees the filter.
-   */
+  /** What WebAssembly holds. Read it for each call, and before a key is put into the scratch: see {@link Held}. */
   get raw(): RawFilter {
-    const raw = this.#raw;
-    if (raw === undefined) throw new FilterError("freed", "this filter was freed");
-    return raw;
+    return this.#held.raw;
   }
 
   get kind(): FilterInfo["kind"] {
@@ -51,16 +47,15 @@ export class WasmEngine extends Engine {
   }
 
   has(key: AnyKey): boolean {
-    const length = put(key as Key);
-    const answer = ask(typeof key === "string" ? hasText : hasBytes, this.raw, length);
+    const { raw } = this;
+    const answer = ask(typeof key === "string" ? hasText : hasBytes, raw, put(key as Key));
     if (answer === undefined) throw this.#refused(key as Key);
     return answer;
   }
 
   hasMany(keys: Iterable<AnyKey>): Uint8Array<ArrayBuffer> {
     const answers: Uint8Array[] = [];
-    const batch = new Batch((sent, length) => {
-      const { raw } = this;
+    const batch = new Batch(this, (raw, sent, length) => {
       const found = call(() => raw.hasManyAt(sent.length, length, typeof sent[0] === "string"));
       const none = found.indexOf(NO_KEY);
       if (none >= 0) throw this.#refused(sent[none]!);
@@ -80,16 +75,18 @@ export class WasmEngine extends Engine {
   }
 
   hasUrl(url: string): boolean {
-    return ask(hasUrl, this.raw, put(url));
+    const { raw } = this;
+    return ask(hasUrl, raw, put(url));
   }
 
   matchUrl(url: string): string | null {
-    return ask(matchUrl, this.raw, put(url));
+    const { raw } = this;
+    return ask(matchUrl, raw, put(url));
   }
 
   tags(key: AnyKey): readonly string[] {
-    const length = put(key as Key);
-    const set = ask(typeof key === "string" ? setOfText : setOfBytes, this.raw, length);
+    const { raw } = this;
+    const set = ask(typeof key === "string" ? setOfText : setOfBytes, raw, put(key as Key));
     if (set === -3) throw this.#refused(key as Key);
     return this.#namesOf(set);
   }
@@ -116,10 +113,15 @@ export class WasmEngine extends Engine {
   urlTags(url: string): string[] {
     const length = this.hasUrl(url) ? put(url) : 0;
     const keys = length > 0 ? call(() => urlExpressionsAt(length) as string[]) : [];
-    const sets = new Set(keys.map((key) => ask(setOfText, this.raw, put(key))));
+    const sets = new Set(keys.map((key) => this.#setOf(key)));
     sets.delete(-1);
     const [set = -1] = sets;
     return sets.size === 1 ? [...this.#namesOf(set)] : this.#namesOfAll(sets);
+  }
+
+  #setOf(key: string): number {
+    const { raw } = this;
+    return ask(setOfText, raw, put(key));
   }
 
   hasPassword(password: string): boolean {
@@ -148,21 +150,19 @@ export class WasmEngine extends Engine {
   }
 
   equals(other: Engine): boolean {
-    const { raw } = this;
-    const otherRaw = wasmOf(other).raw;
+    const wasm = wasmOf(other);
+    const [raw, otherRaw] = [this.raw, wasm.raw];
     return call(() => raw.equals(otherRaw));
   }
 
   clone(): Engine {
     const { raw } = this;
-    return engineFor(call(() => raw.clone()));
+    return engineFor(() => raw.clone());
   }
 
   free(): void {
-    const raw = this.#raw;
-    this.#raw = undefined;
     this.#tags = undefined;
-    release(raw);
+    this.#held.free();
   }
 
   /** The error for a key that the filter can't hold, or for the line of that number. */
@@ -180,8 +180,8 @@ class ForeignEngine extends WasmEngine {
   /** What the keys are, by their number in FORMAT.md. */
   readonly #keys: number;
 
-  constructor(raw: RawFilter, keys: number) {
-    super(raw);
+  constructor(held: Held<RawFilter>, keys: number) {
+    super(held);
     this.#keys = keys;
   }
 
@@ -215,48 +215,48 @@ class ForeignEngine extends WasmEngine {
 
 const LF = 10;
 
-/** The engine of a raw filter. */
-function engineFor(raw: RawFilter): WasmEngine {
+/** The engine of a filter that a call into WebAssembly makes. */
+export function engineFor(make: () => RawFilter): WasmEngine {
+  const raw = call(make);
+  const held = new Held(raw, restore);
   const keys = call(() => raw.foreignKeys);
-  return keys === undefined ? new WasmEngine(raw) : new ForeignEngine(raw, keys);
+  return keys === undefined ? new WasmEngine(held) : new ForeignEngine(held, keys);
 }
 
 /** The class for each kind of filter, and `foreign`. They register themselves. */
 export const classes: { [kind: string]: FilterClass } = {};
 
-function classOf(raw: RawFilter): FilterClass {
-  const kind = call(() => (raw.foreignKeys === undefined ? (raw.kind as unknown as string) : "foreign"));
-  const its = classes[kind];
+function classOf(engine: WasmEngine): FilterClass {
+  const { kind } = engine;
+  const its = classes[engine instanceof ForeignEngine ? "foreign" : kind];
   if (its === undefined) throw new FilterError("unsupported_kind", `there is no class for filters of kind ${kind}`);
   return its;
 }
 
-/** Wraps a raw filter in an object of its class, or of one that was asked for. */
-export function hold(raw: RawFilter, its = classOf(raw)): Filter<AnyKey> {
-  return holdEngine(engineFor(raw), its);
+/** Makes an object of the class that an engine is of, or of one that was asked for. */
+export function hold(engine: WasmEngine, its = classOf(engine)): Filter<AnyKey> {
+  return holdEngine(engine, its);
 }
 
 /** The same for a class that `decode` was called on, which a user's own class may extend. */
-export function holdAs(raw: RawFilter, wanted: FilterClass): Filter<AnyKey> {
-  const { prototype } = classOf(raw);
+export function holdAs(engine: WasmEngine, wanted: FilterClass): Filter<AnyKey> {
+  const { prototype } = classOf(engine);
   if (wanted.prototype === prototype || Object.prototype.isPrototypeOf.call(prototype, wanted.prototype))
-    return hold(raw, wanted);
-  const kind = call(() => raw.kind);
-  release(raw);
+    return hold(engine, wanted);
+  const { kind } = engine;
+  engine.free();
   throw new FilterError("wrong_kind", `the blob holds a filter of kind ${kind}`);
 }
 
-/** Throws for a filter in plain JavaScript. */
-function wasmOf(engine: Engine): WasmEngine {
+/** The engine of a filter. Throws `freed` if it was freed, and `incompatible` if it runs in plain JavaScript. */
+export function wasmOf(of: Filter<never> | Engine): WasmEngine {
+  const engine = of instanceof Engine ? of : engineOf(of);
   if (engine instanceof WasmEngine) return engine;
   const hint = "as those of feeds do; decode its toBytes()";
   throw new FilterError("incompatible", `this filter runs in plain JavaScript, ${hint}`);
 }
 
-/**
- * What WebAssembly holds of a filter. Throws `freed` if it was freed, and `incompatible` if it runs in plain
- * JavaScript.
- */
+/** What WebAssembly holds of it: see {@link WasmEngine.raw}. */
 export function rawOf(filter: Filter<never>): RawFilter {
-  return wasmOf(engineOf(filter)).raw;
+  return wasmOf(filter).raw;
 }

@@ -6,8 +6,8 @@ import { known, type Names } from "../boundary/known.js";
 import type { Filter } from "../filter/filter.js";
 import { decoding, type LoadOptions, loading } from "../filter/reading.js";
 import { receive, type Source } from "../filter/receive.js";
-import { call, release } from "./call.js";
-import { hold } from "./engine.js";
+import { engineFor, hold, type WasmEngine } from "./engine.js";
+import { call, Held, restored } from "./instance.js";
 
 /** Allowed here only as undefined: the functions with a format come first. */
 const own = { format: 1 } as const;
@@ -21,45 +21,49 @@ function ownSecret(options: unknown, name: string, its: Names): Uint8Array | und
 }
 
 /** Reads one of our own blobs. The bytes are copied. */
-export function decodeRaw(bytes: Uint8Array | ArrayBuffer, options: unknown): RawFilter {
+export function decodeOwn(bytes: Uint8Array | ArrayBuffer, options: unknown): WasmEngine {
   // As a callback of `map`, `decode` gets an index instead.
   const secret = typeof options === "number" ? undefined : ownSecret(options, "decode", decoding);
   const blob = asBytes(bytes);
-  return call(() => RawFilter.decode(blob, secret));
+  return engineFor(() => RawFilter.decode(blob, secret));
 }
 
-/** Makes an object of a raw filter. */
-type Hold = (raw: RawFilter) => Filter<AnyKey>;
+/** Makes an object of an engine. */
+type Hold = (engine: WasmEngine) => Filter<AnyKey>;
 
 /** Loads one of our own blobs. */
 export async function loadOwn(source: Source, options: LoadOptions, held?: Hold): Promise<Filter<AnyKey>> {
   const secret = ownSecret(options, "load", loading);
-  return loadInto(
-    source,
-    options,
-    call(() => new Incoming(0, secret)),
-    held,
-  );
+  const make = () => call(() => new Incoming(0, secret));
+  const incoming = new Held(make(), (saved) => restored(make(), (raw) => raw.push(saved, 0)));
+  return loadInto(source, options, incoming, held);
 }
 
 /** Takes the bytes of a filter in WebAssembly. */
-export type RawReceiver = Pick<Incoming, "push" | "expectedLength" | "toBytes" | "decode" | "free">;
+type Receiver = Pick<Incoming, "push" | "expectedLength" | "toBytes" | "decode">;
 
 /** Loads a filter into a receiver, and frees that. */
 export async function loadInto(
   source: Source,
   options: LoadOptions,
-  raw: RawReceiver,
+  incoming: { readonly raw: Receiver; free(): void },
   held: Hold = hold,
 ): Promise<Filter<AnyKey>> {
+  const through = <T>(run: (raw: Receiver) => T): T => {
+    const { raw } = incoming;
+    return call(() => run(raw));
+  };
   try {
     return await receive(source, options, {
-      push: (bytes, room) => call(() => raw.push(bytes, room)),
-      expectedLength: () => call(() => raw.expectedLength()),
-      toBytes: () => call(() => raw.toBytes()),
-      decode: () => held(call(() => raw.decode())),
+      push: (bytes, room) => through((raw) => raw.push(bytes, room)),
+      expectedLength: () => through((raw) => raw.expectedLength()),
+      toBytes: () => through((raw) => raw.toBytes()),
+      decode: () => {
+        const { raw } = incoming;
+        return held(engineFor(() => raw.decode()));
+      },
     });
   } finally {
-    release(raw);
+    incoming.free();
   }
 }

@@ -2,7 +2,7 @@
 
 import { scratch as growScratch } from "../bloom_wasm.js";
 import { type Key, lengthOf, requireRoom } from "../boundary/input.js";
-import { call } from "./call.js";
+import { call, withMemory } from "./instance.js";
 
 /** About how many bytes cross at once when there are many keys. */
 const CHUNK = 1 << 16;
@@ -21,7 +21,7 @@ let memory: WebAssembly.Memory;
  * The longest string that a loop copies if it is ASCII. `encodeInto` has a fixed cost: in that time the loop copies 30
  * characters in Node, and 150 in Chrome.
  */
-let short: number;
+let short = 150;
 
 /** Where WebAssembly's scratch is. It moves only when it grows. */
 let address = 0;
@@ -29,11 +29,15 @@ let address = 0;
 /** The scratch, if it is one that is kept. When memory grows, its views are detached and then have no bytes. */
 let view = /* @__PURE__ */ new Uint8Array(0);
 
-/** Sets the memory, and which strings are short in this runtime. */
-export function useMemory(its: WebAssembly.Memory, shortest: number): void {
-  memory = its;
-  short = shortest;
+/** Sets which strings are short in this runtime. */
+export function setShort(length: number): void {
+  short = length;
 }
+
+withMemory((its) => {
+  memory = its;
+  view = new Uint8Array(0);
+});
 
 /** Makes the scratch longer than `length` bytes. The view is valid until the next call that may allocate. */
 function grown(length: number): Uint8Array {
@@ -47,7 +51,8 @@ function grown(length: number): Uint8Array {
 }
 
 /**
- * Puts a key into the scratch, at `at`. Returns its length in bytes. It is small, so that V8 inlines it into queries.
+ * Puts a key into the scratch, at `at`. Returns its length in bytes. What the key is for must be read before: that may
+ * make a new instance, or need the scratch. It is small, so that V8 inlines it into queries.
  */
 export function put(key: Key, at = 0): number {
   if (typeof key !== "string") return putBytes(key, at);
@@ -87,15 +92,18 @@ function putCharacters(key: string, room: Uint8Array, at: number): boolean {
 }
 
 /**
- * Keys on their way into WebAssembly, many at once. `cross` is called with the keys whose lengths and bytes are in the
- * scratch, which are all strings or all bytes, and with the number of these bytes.
+ * Keys on their way into WebAssembly, many at once. `cross` is called with what they are for, with the keys whose lengths
+ * and bytes are in the scratch, which are all strings or all bytes, and with the number of these bytes.
  */
-export class Batch {
+export class Batch<R> {
   /** Strings that wait to be sent together. */
   #keys: string[] = [];
   #units = 0;
 
-  constructor(readonly cross: (keys: Key[], length: number) => void) {}
+  constructor(
+    readonly held: { readonly raw: R },
+    readonly cross: (raw: R, keys: Key[], length: number) => void,
+  ) {}
 
   push(key: Key): void {
     if (typeof key === "string" && key.length < CHUNK) {
@@ -105,8 +113,9 @@ export class Batch {
     } else {
       // Long strings are sent alone, and bytes at once: the caller may reuse the array.
       this.flush();
+      const { raw } = this.held;
       const length = put(key, 4);
-      this.#send([key], length, () => length);
+      this.#send(raw, [key], length, () => length);
     }
   }
 
@@ -116,11 +125,12 @@ export class Batch {
     if (keys.length === 0) return;
     this.#keys = [];
     this.#units = 0;
+    const { raw } = this.held;
     const text = keys.join("");
     const start = 4 * keys.length;
     const length = put(text, start);
     // Only ASCII has as many bytes as UTF-16 units.
-    if (length === text.length) this.#send(keys, length, (i) => keys[i]!.length);
+    if (length === text.length) this.#send(raw, keys, length, (i) => keys[i]!.length);
     else {
       // Again, one by one, to learn where each key ends. The scratch has room for them.
       let end = start;
@@ -129,14 +139,14 @@ export class Batch {
         end += length;
         return length;
       });
-      this.#send(keys, end - start, (i) => lengths[i]!);
+      this.#send(raw, keys, end - start, (i) => lengths[i]!);
     }
   }
 
   /** Writes the lengths of the keys (u32, little-endian) before the keys, and lets them cross. */
-  #send(keys: Key[], length: number, lengthOf: (i: number) => number): void {
+  #send(raw: R, keys: Key[], length: number, lengthOf: (i: number) => number): void {
     const lengths = new DataView(memory.buffer, address);
     for (let i = 0; i < keys.length; i++) lengths.setUint32(4 * i, lengthOf(i), true);
-    this.cross(keys, 4 * keys.length + length);
+    this.cross(raw, keys, 4 * keys.length + length);
   }
 }

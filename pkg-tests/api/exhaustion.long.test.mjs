@@ -1,12 +1,8 @@
-/** Exhaustion: of WebAssembly's memory in every function that allocates, and of JavaScript's stack at every depth. */
+/** WebAssembly's memory runs out, in every function that allocates. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
-import { Worker } from "node:worker_threads";
 import { folder, installed } from "../helpers/installed.mjs";
-import { given } from "../helpers/turn.mjs";
 
 const run = (source) =>
   execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" });
@@ -163,66 +159,4 @@ test("memory that runs out, in every function that allocates, is too_large, and 
     assert.ok(met.split(",").includes(name), `memory never ran out in ${name}, only in ${met}`);
   }
   assert.equal(left, "0");
-});
-
-/**
- * In its own worker, calls something ever deeper in the stack, by `step` frames at a time, until it fails. Reports
- * whether the stack ran out in WebAssembly, how the call failed, and the results of all calls after that.
- */
-async function untilTheStackEnds(call, step) {
-  const source = `
-    import { parentPort } from "node:worker_threads";
-    import * as api from "bloom-wasm";
-    ${CALLS}
-    const call = calls[${JSON.stringify(call)}];
-    const descend = (depth, run) => (depth === 0 ? run() : descend(depth - 1, run));
-    let thrown;
-    const attempt = (run) => {
-      try {
-        return run() === true ? "right" : "WRONG";
-      } catch (error) {
-        thrown = error;
-        return error instanceof FilterError ? error.code : error.constructor.name;
-      }
-    };
-    let depth = ${step};
-    let first;
-    do first = attempt(() => descend((depth += ${step}), call));
-    while (first === "right");
-    // The topmost frame tells where the stack ran out.
-    const { cause } = thrown;
-    const inside = cause instanceof RangeError && /^ *at .*wasm-function/.test(cause.stack.split("\\n")[1]);
-    const then = Object.values(calls).map((run) => attempt(run));
-    parentPort.postMessage([inside, first, ...new Set(then)]);
-  `;
-  writeFileSync(join(folder, "stack.mjs"), source);
-  const worker = new Worker(join(folder, "stack.mjs"), { resourceLimits: { stackSizeMb: 0.5 } });
-  try {
-    return await new Promise((resolve, reject) => worker.once("message", resolve).once("error", reject));
-  } finally {
-    await worker.terminate();
-  }
-}
-
-test("JavaScript's stack that runs out in a call, at every depth: no wrong answer, then or later", {
-  timeout: 800_000,
-}, async () => {
-  const met = {};
-  for (const call of ["has", "hasUrl", "hasPassword", "decode", "fromUrls", "info"]) {
-    // With different steps, the first depth that is too much differs each time.
-    for (let step = 20; step < 60; step += given("EVERY", 2)) {
-      const [inside, first, ...then] = await untilTheStackEnds(call, step);
-      // In JavaScript it is the engine's own error and nothing has happened, or no handler could run.
-      assert.ok(["RangeError", "wasm_load"].includes(first), `${call}: ${first}`);
-      assert.ok(
-        then.length === 1 && (then[0] === "wasm_load" || (then[0] === "right" && first !== "wasm_load")),
-        `${call}: ${first}, then ${then}`,
-      );
-      const how = `${call} ${first}${inside ? " in WebAssembly" : ""}`;
-      met[how] = (met[how] ?? 0) + 1;
-    }
-  }
-  console.log(JSON.stringify(met));
-  const within = Object.keys(met).filter((how) => how.endsWith("wasm_load in WebAssembly"));
-  assert.ok(within.length >= 4, `the stack ran out within WebAssembly only in ${within}`);
 });

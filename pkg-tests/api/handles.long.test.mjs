@@ -9,7 +9,7 @@ import { given } from "../helpers/turn.mjs";
 function run(source) {
   const script = `
     ${CATCH_MEMORY}
-    const api = await import("bloom-wasm");
+    const api = started(await import("bloom-wasm"));
     const { BloomFilter, CountingBloomFilter, CuckooFilter, FilterError, RibbonFilter, ScalableBloomFilter, decode } = api;
     const collect = async () => {
       gc();

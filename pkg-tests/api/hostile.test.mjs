@@ -217,7 +217,7 @@ test("headers that lie: typed errors at once, and no memory", () => {
   const inBase64 = Object.values(cases).map((bytes) => Buffer.from(bytes).toString("base64"));
   const script = `
     ${CATCH_MEMORY}
-    const { decode } = await import("./node_modules/bloom-wasm/dist/bloom.inline.js");
+    const { decode } = started(await import("./node_modules/bloom-wasm/dist/bloom.inline.js"));
     const reader = await import("./node_modules/bloom-wasm/dist/reader.js");
     const used = () => memory.buffer.byteLength + process.memoryUsage().arrayBuffers;
     const most = [decode, reader.decode].map((decode) =>

@@ -77,7 +77,7 @@ test("building a ribbon filter takes at most 32 bytes a key beside the result", 
   const count = 2 ** 20 + 1;
   const source = `
     ${CATCH_MEMORY}
-    const { RibbonFilter } = await import("bloom-wasm");
+    const { RibbonFilter } = started(await import("bloom-wasm"));
     const keys = function* () { for (let i = 0; i < ${count}; i++) yield "key " + i; };
     const before = memory.buffer.byteLength;
     const filter = RibbonFilter.from(keys());

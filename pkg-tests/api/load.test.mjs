@@ -363,7 +363,7 @@ function streamed(bytes, headers = {}) {
   const source = `
     ${CATCH_MEMORY}
     const { readFileSync } = await import("node:fs");
-    const { load } = await import("./node_modules/bloom-wasm/dist/bloom.inline.js");
+    const { load } = started(await import("./node_modules/bloom-wasm/dist/bloom.inline.js"));
     const blob = new Uint8Array(readFileSync(${JSON.stringify(path)}));
     const chunks = function* () { for (let i = 0; i < blob.length; i += 65536) yield blob.slice(i, i + 65536); };
     const before = memory.buffer.byteLength;

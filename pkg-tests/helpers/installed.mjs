@@ -51,8 +51,12 @@ export function app(name) {
   return app;
 }
 
-/** Code for a script in its own process: `memory` becomes WebAssembly's, which the package doesn't export. */
+/**
+ * Code for a script in its own process: `memory` becomes WebAssembly's, which the package doesn't export, once it has
+ * started. `started(api)` starts it, and returns the exports.
+ */
 export const CATCH_MEMORY = `
+  const started = (api) => (api.optimal(1, 0.5), api);
   const { Instance } = WebAssembly;
   let memory;
   WebAssembly.Instance = class extends Instance {

@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { build } from "esbuild";
 import * as setup from "../../scripts/setup.mjs";
 import { app } from "../helpers/installed.mjs";
+import { given } from "../helpers/turn.mjs";
 import { commands } from "./commands.mjs";
 import { record, skipped } from "./table.mjs";
 
@@ -114,11 +115,30 @@ describe("Cloudflare's workerd", () => {
     }
   });
 
+  test("calls that are cut off", { timeout: 180_000, skip: !modules && setup.NOT_INSTALLED }, async () => {
+    writeFileSync(
+      join(here, "cutting.mjs"),
+      `import * as api from "bloom-wasm";
+      import { cutOff } from "./cut-off.mjs";
+      export default { fetch: async () => Response.json(await cutOff(api, { rounds: ${given("CUTS", 10)} })) };\n`,
+    );
+    const worker = await miniflare("cutting", ["workerd", "worker", "browser"]);
+    try {
+      const { wrong, met } = await (await worker.fetch()).json();
+      console.log(`workerd: ${JSON.stringify(met)}`);
+      assert.deepEqual(wrong, []);
+      assert.ok(Object.values(met).every((times) => times > 0));
+    } finally {
+      await worker.dispose();
+    }
+  });
+
   test("an entry that contains its wasm names the right one", {
     timeout: 180_000,
     skip: !modules && setup.NOT_INSTALLED,
   }, async () => {
-    const told = 'import("bloom-wasm").then(() => "started", ({ code, message }) => `${code}: ${message}`)';
+    const told =
+      'import("bloom-wasm").then(({ optimal }) => optimal(1, 0.5)).then(() => "started", ({ code, message }) => `${code}: ${message}`)';
     writeFileSync(join(here, "wrong.mjs"), `export default { fetch: async () => new Response(await ${told}) };\n`);
     const worker = await miniflare("wrong", ["browser"]);
     try {

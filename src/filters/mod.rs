@@ -224,14 +224,14 @@ impl AnyFilter {
         }
     }
 
-    /// Removes a key; false = it was definitely not there.
+    /// Removes the key with this digest; false = it was definitely not there.
     ///
     /// # Errors
     /// [`Error::WrongKind`] unless it is a counting or a cuckoo filter.
-    pub fn remove(&mut self, key: &[u8]) -> Result<bool> {
+    pub fn remove_digest(&mut self, digest: u64) -> Result<bool> {
         match self {
-            AnyFilter::Counting(filter) => Ok(filter.remove(key)),
-            AnyFilter::Cuckoo(filter) => Ok(filter.remove(key)),
+            AnyFilter::Counting(filter) => Ok(filter.remove_digest(digest)),
+            AnyFilter::Cuckoo(filter) => Ok(filter.remove_digest(digest)),
             other => Err(Error::WrongKind { kind: other.name() }),
         }
     }

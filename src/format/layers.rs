@@ -1,13 +1,13 @@
 //! The bytes of layers and of their levels. FORMAT.md sections 5 and 7.
 
 use crate::error::Result;
-use crate::fields::{Cursor, Fields};
+use crate::fields::{Cursor, Fields, Pieces};
 use crate::filters::RibbonFilter;
 use crate::hash::Hashing;
 use crate::layers::{Layer, LayerKind, level_fpr};
 use crate::vectors::push;
 
-impl Fields {
+impl Fields<Pieces<'_>> {
     pub(super) fn layer(&mut self, layer: &Layer, hashing: &Hashing) {
         self.u8(layer.kind() as u32);
         self.u32(layer.salt());

@@ -1,7 +1,7 @@
 //! The bytes of tags. FORMAT.md section 13.
 
 use crate::error::{Error, Result};
-use crate::fields::{Cursor, Fields};
+use crate::fields::{Cursor, Fields, Pieces};
 use crate::hash::Hashing;
 use crate::layers::{CODE_FPR, Dictionary, RULE, Tags};
 use crate::vectors::push;
@@ -61,7 +61,7 @@ impl Cursor<'_> {
     }
 }
 
-impl Fields {
+impl Fields<Pieces<'_>> {
     pub(super) fn tags(&mut self, tags: &Tags) {
         self.u8(tags.names().len() as u32);
         for number in 0..tags.all_names().len() {

@@ -156,6 +156,12 @@ impl KeyBuffer {
         push(&mut self.digests, digest(0, key))
     }
 
+    /// Each key after its length (u32, little-endian).
+    #[allow(dead_code)] // only src/wasm/ needs it
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.keys
+    }
+
     /// Takes the keys of another.
     ///
     /// # Errors

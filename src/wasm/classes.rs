@@ -10,7 +10,7 @@ use wasm_bindgen::prelude::*;
 
 use super::filter::Filter;
 use super::runtime::{Runtime, utf8};
-use super::{FilterError, ascii, extend, holds, secret, to_js};
+use super::{ascii, extend, holds, returned_error, secret, to_js};
 use crate::builder::{Builder, Lines};
 use crate::error::{Error, Result};
 use crate::filter;
@@ -72,9 +72,9 @@ impl Filter {
         let (bytes, is_text) = bytes(key)?;
         let reason =
             "the filter has keys of URLs or passwords, and this isn't one; ask hasUrl or hasPassword";
-        Error::unless_key(holds(&self.inner, &bytes, is_text), reason)?;
+        Error::unless_key(holds(&self.inner(), &bytes, is_text), reason)?;
         let reason = "the filter's keys are numbers: ask for their bytes, in little-endian order";
-        Error::unless_key(self.inner.fits(&bytes) && !(is_text && self.inner.has_numbers()), reason)?;
+        Error::unless_key(self.inner().fits(&bytes) && !(is_text && self.inner().has_numbers()), reason)?;
         let is_whole = key.dyn_ref().is_none_or(JsString::is_valid_utf16);
         Error::unless_key(is_whole, "a key must not have lone surrogates; ask for its bytes")?;
         Ok(bytes)
@@ -102,7 +102,7 @@ impl Filter {
     /// Looks up a key: true = maybe present, false = definitely absent. The keys of a filter of URLs look like
     /// `evil.example/`; a whole URL is never one and throws `invalid_key`: use `hasUrl`.
     pub fn has(&self, #[wasm_bindgen(unchecked_param_type = "Key")] key: &JsValue) -> Result<bool, JsValue> {
-        Ok(self.inner.stack().has(&self.key(&plain(plain_key(key))?)?))
+        Ok(self.inner().stack().has(&self.key(&plain(plain_key(key))?)?))
     }
 
     /// As `has`, for many keys: one byte for each, 1 = maybe present, 0 = definitely absent.
@@ -114,7 +114,8 @@ impl Filter {
         let keys: Array = plain(plain_keys(keys))?;
         let mut found = Vec::new();
         reserve(&mut found, keys.length() as usize)?;
-        keys.iter().try_for_each(|key| push(&mut found, self.inner.stack().has(&self.key(&key)?).into()))?;
+        keys.iter()
+            .try_for_each(|key| push(&mut found, self.inner().stack().has(&self.key(&key)?).into()))?;
         Ok(to_js(&found)?)
     }
 
@@ -125,7 +126,7 @@ impl Filter {
         &self,
         #[wasm_bindgen(unchecked_param_type = "string")] url: &JsValue,
     ) -> Result<bool, JsValue> {
-        Ok(self.inner.find_url(&Runtime, &text(url)?, |_| ())?.is_some())
+        Ok(self.inner().find_url(&Runtime, &text(url)?, |_| ())?.is_some())
     }
 
     /// Whether a password is maybe present. Throws `wrong_profile` unless the filter was built with the profile
@@ -135,7 +136,7 @@ impl Filter {
         &self,
         #[wasm_bindgen(unchecked_param_type = "string")] password: &JsValue,
     ) -> Result<bool, JsValue> {
-        Ok(self.inner.has_password_on(&Runtime, &text(password)?)?)
+        Ok(self.inner().has_password_on(&Runtime, &text(password)?)?)
     }
 
     /// The first key of a URL that is maybe present, such as `evil.example/`; null if the URL isn't on the list.
@@ -144,7 +145,7 @@ impl Filter {
         &self,
         #[wasm_bindgen(unchecked_param_type = "string")] url: &JsValue,
     ) -> Result<JsValue, JsValue> {
-        Ok(self.inner.find_url(&Runtime, &text(url)?, ascii)?.map_or(JsValue::NULL, JsValue::from))
+        Ok(self.inner().find_url(&Runtime, &text(url)?, ascii)?.map_or(JsValue::NULL, JsValue::from))
     }
 
     /// The tags of a key, such as the lists that it is on. Throws `wrong_kind` for a filter without tags.
@@ -153,7 +154,8 @@ impl Filter {
         &self,
         #[wasm_bindgen(unchecked_param_type = "Key")] key: &JsValue,
     ) -> Result<Array, JsValue> {
-        Ok(strings(self.inner.stack().tags(&self.key(&plain(plain_key(key))?)?)?))
+        let key = self.key(&plain(plain_key(key))?)?;
+        Ok(strings(self.inner().stack().tags(&key)?))
     }
 
     /// The tags of all keys of a URL, each once.
@@ -162,24 +164,23 @@ impl Filter {
         &self,
         #[wasm_bindgen(unchecked_param_type = "string")] url: &JsValue,
     ) -> Result<Array, JsValue> {
-        Ok(strings(self.inner.url_tags_on(&Runtime, &text(url)?)?))
+        Ok(strings(self.inner().url_tags_on(&Runtime, &text(url)?)?))
     }
 
     /// Adds a key, read like a line of a list; true = it was definitely not there before. Throws `wrong_kind` for a filter
     /// that is read-only.
-    pub fn add(
-        &mut self,
-        #[wasm_bindgen(unchecked_param_type = "Key")] key: &JsValue,
-    ) -> Result<bool, JsValue> {
-        Ok(self.inner.add_on(&Runtime, &bytes(&plain(plain_key(key))?)?.0)?)
+    pub fn add(&self, #[wasm_bindgen(unchecked_param_type = "Key")] key: &JsValue) -> Result<bool, JsValue> {
+        let digest = self.inner().digest_on(&Runtime, &bytes(&plain(plain_key(key))?)?.0)?;
+        Ok(self.change().add_digest(digest)?)
     }
 
     /// Removes a key from a counting or a cuckoo filter; false = it was definitely not there.
     pub fn remove(
-        &mut self,
+        &self,
         #[wasm_bindgen(unchecked_param_type = "Key")] key: &JsValue,
     ) -> Result<bool, JsValue> {
-        Ok(self.inner.remove_on(&Runtime, &bytes(&plain(plain_key(key))?)?.0)?)
+        let digest = self.inner().digest_on(&Runtime, &bytes(&plain(plain_key(key))?)?.0)?;
+        Ok(self.change().remove_digest(digest)?)
     }
 
     /// Builds a filter of keys. With the profile `url`, a key is a line of a list: a URL, a host, a host with a path, an
@@ -265,7 +266,7 @@ struct Options {
 impl Options {
     fn read(options: &JsValue) -> Result<Self, JsValue> {
         let wrong = |why: serde_wasm_bindgen::Error| {
-            FilterError::new("invalid_parameter", &format!("the options are wrong: {why}"))
+            returned_error("invalid_parameter", &format!("the options are wrong: {why}"))
         };
         Ok(serde_wasm_bindgen::from_value(plain(plain_options(options))?).map_err(wrong)?)
     }

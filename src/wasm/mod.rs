@@ -16,8 +16,8 @@
 //! V8 collects all garbage whenever memory grows, and an allocator would grow it by exactly what is asked for, so
 //! `headroom` grows it by at least a sixteenth. The standard library aborts when there is no memory, so vectors whose
 //! length a blob or a caller chooses grow through `vectors`, which fails with `too_large`. An abort, a panic or a stack
-//! overflow would leave a call half done: `js/wasm/call.ts` treats everything thrown that isn't a `FilterError` as one of
-//! these, and refuses all later calls. `simd128` is off: hashing can't use it, and what the compiler makes of a ribbon
+//! overflow leaves a call half done: `js/wasm/instance.ts` takes everything thrown that Rust didn't return for one of
+//! these, and moves all filters into a new instance. `simd128` is off: hashing can't use it, and what the compiler makes of a ribbon
 //! filter's sums is slower with it.
 
 #[cfg(not(feature = "npm"))]
@@ -50,17 +50,16 @@ const TYPES: &str = include_str!("types.d.ts");
 
 #[wasm_bindgen(module = "/js/error.js")]
 extern "C" {
-    type FilterError;
-
-    #[wasm_bindgen(constructor)]
-    fn new(code: &str, message: &str) -> FilterError;
+    /// A `FilterError`, for a call to return.
+    #[wasm_bindgen(js_name = returnedError)]
+    fn returned_error(code: &str, message: &str) -> JsValue;
 }
 
 impl From<Error> for JsValue {
     fn from(error: Error) -> Self {
         // Not `to_string`, because the error may be that there is no memory.
         let mut room = [0; 512];
-        FilterError::new(error.code(), error.message_in(&mut room)).into()
+        returned_error(error.code(), error.message_in(&mut room))
     }
 }
 

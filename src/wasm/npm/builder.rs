@@ -35,9 +35,9 @@ pub struct DigestList {
     builder: Builder<'static>,
     /// Those of the builder.
     hashing: Hashing,
-    members: Vec<u64>,
+    pub(super) members: Vec<u64>,
     /// The complete lists with a tag, by their names.
-    tagged: Vec<(String, Vec<u64>)>,
+    pub(super) tagged: Vec<(String, Vec<u64>)>,
     /// All members, once their lists are complete.
     tags: Option<Tagged>,
     allowlist: Option<Allowlist>,
@@ -73,8 +73,9 @@ impl DigestList {
         if is_comment && *strict { Err(NO_KEY) } else { Ok(()) }
     }
 
-    pub(super) fn members(&self) -> &[u64] {
-        &self.members
+    /// Whether the last list of members has ended.
+    pub(super) fn is_complete(&self) -> bool {
+        self.tags.is_some() || self.allowlist.is_some() || self.allowed.is_some()
     }
 
     fn with(builder: Builder<'static>, hashing: Hashing) -> Result<DigestList> {
@@ -117,8 +118,8 @@ impl DigestList {
 
     /// An empty batch, for adding keys to a filter. A line that gives no key is an error.
     pub fn of(filter: &Filter) -> Result<DigestList> {
-        let stack = filter.inner.stack();
-        let digests = Self::with(Builder::new(filter.inner.profile()), *stack.hashing())?;
+        let inner = filter.inner();
+        let digests = Self::with(Builder::new(inner.profile()), *inner.stack().hashing())?;
         Ok(DigestList { strict: true, ..digests })
     }
 

@@ -6,10 +6,11 @@ use wasm_bindgen::prelude::*;
 
 use super::super::filter::Filter;
 use super::super::runtime::{Runtime, utf8};
-use super::super::{ascii, to_js};
+use super::super::{ascii, holds, to_js};
 use super::builder::DigestList;
 use super::{each_chunk, scratch};
 use crate::error::{Error, Result};
+use crate::filter;
 use crate::filters::AnyFilter;
 use crate::keys::lines::lines;
 use crate::keys::list::Rules;
@@ -25,10 +26,11 @@ impl Filter {
     /// The first key that is maybe present, of the URL in the first `length` bytes of the scratch. For a list of hosts
     /// nothing after the host is read.
     fn find<T>(&self, length: usize, run: impl Fn(&[u8]) -> T) -> Result<Option<T>> {
-        self.inner.require_urls()?;
-        let found = |url: &Canonical| self.inner.matching(url).map(&run);
+        let inner = self.inner();
+        inner.require_urls()?;
+        let found = |url: &Canonical| inner.matching(url).map(&run);
         // Most URLs are canonical already. The others are copied, because the runtime is called meanwhile.
-        let plain = scratch::with(length, |text| match self.inner.plain(text) {
+        let plain = scratch::with(length, |text| match inner.plain(text) {
             Some(url) => Ok(found(&url)),
             None => Err(copied(text)),
         });
@@ -45,39 +47,32 @@ impl Filter {
         I: Iterator<Item = Option<&'a [u8]>>,
     {
         let before = answers.len();
-        self.inner.stack().has_each(keys(), answers)?;
-        if self.inner.profile() != Profile::Raw {
-            let answers = answers.iter_mut().skip(before);
-            for (answer, _) in
-                answers.zip(keys()).filter(|(_, key)| key.is_some_and(|key| !self.holds(key, is_text)))
-            {
-                *answer = 2;
-            }
+        let inner = self.inner();
+        inner.stack().has_each(keys(), answers)?;
+        if inner.profile() != Profile::Raw {
+            let refused = |key: Option<&[u8]>| key.is_some_and(|key| !holds(&inner, key, is_text));
+            let answers = answers.iter_mut().skip(before).zip(keys());
+            answers.filter(|(_, key)| refused(*key)).for_each(|(answer, _)| *answer = 2);
         }
         Ok(())
     }
 
-    /// Whether the filter can hold a key.
-    fn holds(&self, key: &[u8], is_text: bool) -> bool {
-        super::super::holds(&self.inner, key, is_text)
+    /// Calls `run` with the key in the first `length` bytes of the scratch, which is read like a line of a list.
+    fn with_key<T>(&self, length: usize, run: impl FnOnce(&filter::Filter, &[u8]) -> Result<T>) -> Result<T> {
+        let inner = self.inner();
+        match inner.profile() {
+            Profile::Raw => scratch::with(length, |key| run(&inner, key)),
+            // Run on a copy, because the runtime is called meanwhile.
+            profile => {
+                let line = scratch::with(length, copied)?;
+                run(&inner, &Rules::from(profile).only_key(&Runtime, &line)?)
+            }
+        }
     }
 
-    /// As [`with_key`], with the base, to change it.
-    fn with_key_mut<T>(
-        &mut self,
-        length: usize,
-        run: impl FnOnce(&mut AnyFilter, &[u8]) -> Result<T>,
-    ) -> Result<T> {
-        with_key(self.inner.profile(), length, |key| run(self.inner.stack_mut().base_mut()?, key))
-    }
-}
-
-/// Calls `run` with the key in the first `length` bytes of the scratch, which is read like a line of a list.
-fn with_key<T>(profile: Profile, length: usize, run: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
-    match profile {
-        Profile::Raw => scratch::with(length, run),
-        // Run on a copy, because the runtime is called meanwhile.
-        _ => run(&Rules::from(profile).only_key(&Runtime, &scratch::with(length, copied)?)?),
+    /// The digest of that key.
+    fn digest_at(&self, length: usize) -> Result<u64> {
+        self.with_key(length, |inner, key| Ok(inner.stack().hashing().digest(key)))
     }
 }
 
@@ -86,7 +81,7 @@ impl Filter {
     /// What the keys of a foreign filter are, by their number in FORMAT.md; undefined for our own kinds.
     #[wasm_bindgen(getter, js_name = foreignKeys)]
     pub fn foreign_keys(&self) -> Option<u8> {
-        match self.inner.stack().base() {
+        match self.inner().stack().base() {
             AnyFilter::Foreign(filter) => Some(filter.keys() as u8),
             _ => None,
         }
@@ -96,7 +91,8 @@ impl Filter {
     /// hold.
     #[wasm_bindgen(js_name = hasAt)]
     pub fn has_at(&self, length: usize, is_text: bool) -> Option<bool> {
-        scratch::with(length, |key| self.holds(key, is_text).then(|| self.inner.stack().has(key)))
+        let inner = self.inner();
+        scratch::with(length, |key| holds(&inner, key, is_text).then(|| inner.stack().has(key)))
     }
 
     /// Like `hasAt`, for the `count` keys in the first `length` bytes of the scratch, texts or bytes, which begin with the
@@ -126,16 +122,17 @@ impl Filter {
     /// take 40 ns more.
     #[wasm_bindgen(js_name = hasPlainUrlAt)]
     pub fn has_plain_url_at(&self, length: usize) -> Option<bool> {
-        if self.inner.profile() != Profile::Url {
+        let inner = self.inner();
+        if inner.profile() != Profile::Url {
             return None;
         }
-        let filter = self.inner.stack();
+        let filter = inner.stack();
         let slots = filter.slots();
         scratch::first(length, |text| {
             if slots.is_within(Slots::HOSTS) {
                 return url::any_root(text, slots, |slot, key| filter.has_in(slot, key));
             }
-            Some(self.inner.matching(&url::plain(text)?).is_some())
+            Some(inner.matching(&url::plain(text)?).is_some())
         })
     }
 
@@ -154,7 +151,7 @@ impl Filter {
     /// Whether a password is maybe present.
     #[wasm_bindgen(js_name = hasPassword)]
     pub fn has_password(&self, password: &JsString) -> Result<bool> {
-        self.inner.has_password_on(&Runtime, &utf8(password)?)
+        self.inner().has_password_on(&Runtime, &utf8(password)?)
     }
 
     /// The tags of the key in the first `length` bytes of the scratch, a text or bytes: the number of its set, from 0
@@ -162,12 +159,13 @@ impl Filter {
     /// can't hold. A `Result` would take longer.
     #[wasm_bindgen(js_name = tagSetAt)]
     pub fn tag_set_at(&self, length: usize, is_text: bool) -> f64 {
-        let stack = self.inner.stack();
+        let inner = self.inner();
+        let stack = inner.stack();
         if !stack.is_tagged() {
             return -2.0;
         }
         let Some(digest) =
-            scratch::with(length, |key| self.holds(key, is_text).then(|| stack.hashing().digest(key)))
+            scratch::with(length, |key| holds(&inner, key, is_text).then(|| stack.hashing().digest(key)))
         else {
             return -3.0;
         };
@@ -177,7 +175,8 @@ impl Filter {
     /// The names of all tags in these sets: an array of strings. The set -1 has none. Fails for a filter without tags.
     #[wasm_bindgen(js_name = tagNames)]
     pub fn tag_names(&self, sets: &[f64]) -> Result<Array> {
-        let stack = self.inner.stack();
+        let inner = self.inner();
+        let stack = inner.stack();
         stack.require_tagged()?;
         let mut numbers = [0; 4];
         for set in sets.iter().copied().filter(|&set| set >= 0.0) {
@@ -188,40 +187,46 @@ impl Filter {
 
     /// Adds the key in the first `length` bytes of the scratch; true = it was definitely not there before.
     #[wasm_bindgen(js_name = addAt)]
-    pub fn add_at(&mut self, length: usize) -> Result<bool> {
-        self.with_key_mut(length, |base, key| Ok(base.add_digests(&[base.hashing().digest(key)])? > 0))
+    pub fn add_at(&self, length: usize) -> Result<bool> {
+        let digest = self.digest_at(length)?;
+        self.change().add_digest(digest)
     }
 
     /// Like `addAt`, for cases that can't fail: raw keys, into a Bloom or counting filter without layers. In all other
     /// cases it returns undefined and changes nothing. A `Result` would take 40 ns of 200.
     #[wasm_bindgen(js_name = addRawAt)]
-    pub fn add_raw_at(&mut self, length: usize) -> Option<bool> {
-        if self.inner.profile() != Profile::Raw {
-            return None;
-        }
-        match self.inner.stack_mut().base_mut().ok()? {
-            AnyFilter::Bloom(filter) => Some(scratch::with(length, |key| filter.add(key))),
-            AnyFilter::Counting(filter) => Some(scratch::with(length, |key| filter.add(key))),
+    pub fn add_raw_at(&self, length: usize) -> Option<bool> {
+        let hashing = {
+            let inner = self.inner();
+            let is_simple =
+                matches!(inner.stack().base_alone(), Ok(AnyFilter::Bloom(_) | AnyFilter::Counting(_)));
+            (is_simple && inner.profile() == Profile::Raw).then(|| *inner.stack().hashing())?
+        };
+        let digest = scratch::with(length, |key| hashing.digest(key));
+        match self.change().stack_mut().base_mut().ok()? {
+            AnyFilter::Bloom(filter) => Some(filter.add_digest(digest)),
+            AnyFilter::Counting(filter) => Some(filter.add_digest(digest)),
             _ => None,
         }
     }
 
     /// Adds all of the digests or, if that fails, none; returns how many were new.
     #[wasm_bindgen(js_name = addDigests)]
-    pub fn add_digests(&mut self, digests: &DigestList) -> Result<usize> {
-        self.inner.stack_mut().base_mut()?.add_digests(digests.members())
+    pub fn add_digests(&self, digests: &DigestList) -> Result<usize> {
+        self.change().stack_mut().base_mut()?.add_digests(&digests.members)
     }
 
     /// Removes the key in the first `length` bytes of the scratch; false = it was definitely not there.
     #[wasm_bindgen(js_name = removeAt)]
-    pub fn remove_at(&mut self, length: usize) -> Result<bool> {
-        self.with_key_mut(length, AnyFilter::remove)
+    pub fn remove_at(&self, length: usize) -> Result<bool> {
+        let digest = self.digest_at(length)?;
+        self.change().remove_digest(digest)
     }
 
     /// The most times that a counting filter may hold the key in the first `length` bytes of the scratch.
     #[wasm_bindgen(js_name = countAt)]
     pub fn count_at(&self, length: usize) -> Result<u32> {
-        with_key(self.inner.profile(), length, |key| match self.inner.stack().base_alone()? {
+        self.with_key(length, |inner, key| match inner.stack().base_alone()? {
             AnyFilter::Counting(filter) => Ok(filter.count(key)),
             other => Err(Error::WrongKind { kind: other.name() }),
         })
@@ -230,7 +235,7 @@ impl Filter {
     /// The positions of the bits of the key in the first `length` bytes of the scratch, in a Bloom filter.
     #[wasm_bindgen(js_name = locationsAt)]
     pub fn locations_at(&self, length: usize) -> Result<Array> {
-        with_key(self.inner.profile(), length, |key| match self.inner.stack().base() {
+        self.with_key(length, |inner, key| match inner.stack().base() {
             AnyFilter::Bloom(filter) => Ok(filter.locations(key).map(JsValue::from).collect()),
             other => Err(Error::WrongKind { kind: other.name() }),
         })

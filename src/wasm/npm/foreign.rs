@@ -24,8 +24,8 @@ pub struct Foreign {
     options: Options,
     profile: Profile,
     /// What has arrived.
-    bytes: Vec<u8>,
-    keys: KeyBuffer,
+    pub(super) bytes: Vec<u8>,
+    pub(super) keys: KeyBuffer,
 }
 
 #[wasm_bindgen]
@@ -117,7 +117,8 @@ impl Filter {
     /// What the filter's own software wrote, or would.
     #[wasm_bindgen(js_name = toForeign)]
     pub fn to_foreign(&self) -> Result<Uint8Array> {
-        match self.inner.stack().base_alone()? {
+        let inner = self.inner();
+        match inner.stack().base_alone()? {
             AnyFilter::Foreign(filter) => to_js(&interop::write(filter)?),
             _ => Err(Error::Incompatible),
         }

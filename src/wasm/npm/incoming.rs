@@ -15,7 +15,7 @@ use crate::vectors::reserve;
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct Incoming {
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     checksum: Checksum,
     secret: Option<Secret>,
 }

@@ -12,6 +12,7 @@ mod builder;
 mod filter;
 mod foreign;
 mod incoming;
+mod rescue;
 pub(super) mod scratch;
 
 use js_sys::Uint8Array;

@@ -1,0 +1,160 @@
+//! What brings filters, and what is still arriving or being built, into a new instance of the module after a call was cut
+//! off: because the stack ran out, or because something that JavaScript has replaced threw. The allocator and
+//! wasm-bindgen's tables may then be halfway through a change. So `save` takes no memory, and no JavaScript value goes
+//! in or out. `js/wasm/instance.ts` is the other side.
+
+use js_sys::Uint8Array;
+use wasm_bindgen::prelude::*;
+
+use super::super::filter::Filter;
+use super::super::extend;
+use super::builder::DigestList;
+use super::foreign::Foreign;
+use super::incoming::Incoming;
+use crate::error::Result;
+use crate::fields::{Cursor, Pieces};
+use crate::filter;
+use crate::hash::Hashing;
+use crate::vectors::{copied, push, within};
+
+#[wasm_bindgen(module = "/js/saved.js")]
+extern "C" {
+    #[wasm_bindgen(js_name = makeRoom)]
+    fn make_room(length: f64);
+
+    fn keep(part: &[u8]);
+}
+
+/// Has the next call of any function make a new instance, and drop this one.
+#[wasm_bindgen]
+pub fn abandon() {
+    wasm_bindgen::handler::schedule_reinit();
+}
+
+/// Hands over all that `write` writes. Returns whether that was possible.
+fn save(length: usize, write: impl FnOnce(Pieces) -> Result<()>) -> bool {
+    make_room(length as f64);
+    let kept = write(&mut |part| {
+        keep(part);
+        Ok(())
+    });
+    kept.is_ok()
+}
+
+#[wasm_bindgen]
+impl Filter {
+    /// Hands over the filter. False if a change of it was cut off.
+    pub fn save(&self) -> bool {
+        let Ok(inner) = self.inner.try_borrow() else { return false };
+        let Ok(length) = inner.byte_length() else { return false };
+        save(16 + length as usize, |run| {
+            inner.stack().hashing().key().iter().try_for_each(|half| run(&half.to_le_bytes()))?;
+            inner.write(None, run)
+        })
+    }
+
+    /// Reads what was handed over.
+    pub fn restore(saved: &Uint8Array) -> Result<Filter> {
+        let mut bytes = Vec::new();
+        extend(&mut bytes, &saved.subarray(0, 16))?;
+        let mut key = Cursor::new(&bytes);
+        let hashing = Hashing::with_key([key.u64(), key.u64()]);
+        let mut blob = Vec::new();
+        extend(&mut blob, &saved.subarray(16, saved.length()))?;
+        Filter::new(filter::Filter::decode_as(blob, hashing)?)
+    }
+}
+
+#[wasm_bindgen]
+impl Incoming {
+    /// Hands over what has arrived.
+    pub fn save(&self) -> bool {
+        save(self.bytes.len(), |run| run(&self.bytes))
+    }
+}
+
+#[wasm_bindgen]
+impl Foreign {
+    /// Hands over what has arrived, and the keys.
+    pub fn save(&self) -> bool {
+        let keys = self.keys.as_bytes();
+        save(8 + self.bytes.len() + keys.len(), |run| {
+            run(&(self.bytes.len() as u64).to_le_bytes())?;
+            run(&self.bytes)?;
+            run(keys)
+        })
+    }
+
+    /// Takes what was handed over, after the options.
+    pub fn restore(&mut self, saved: &Uint8Array) -> Result<()> {
+        let mut all = Vec::new();
+        extend(&mut all, saved)?;
+        let mut saved = Cursor::new(&all);
+        let length = saved.u64();
+        self.bytes = copied(saved.slice(length))?;
+        while !saved.left().is_empty() {
+            let length = saved.u32();
+            self.keys.push(saved.slice(length.into()))?;
+        }
+        saved.done()
+    }
+}
+
+#[wasm_bindgen]
+impl DigestList {
+    /// Hands over the keys of all lists. False after the last list has ended: then the filter is built at once.
+    pub fn save(&self) -> bool {
+        if self.is_complete() {
+            return false;
+        }
+        let length: usize = self.tagged.iter().map(|(tag, digests)| 9 + tag.len() + 8 * digests.len()).sum();
+        save(length + 1 + 8 * self.members.len(), |run| {
+            for (tag, digests) in &self.tagged {
+                run(&[tag.len() as u8])?;
+                run(tag.as_bytes())?;
+                run(&(digests.len() as u64).to_le_bytes())?;
+                hand_over(digests, run)?;
+            }
+            run(&[0])?;
+            hand_over(&self.members, run)
+        })
+    }
+
+    /// Takes what was handed over, after the options.
+    pub fn restore(&mut self, saved: &Uint8Array) -> Result<()> {
+        let mut all = Vec::new();
+        extend(&mut all, saved)?;
+        let mut saved = Cursor::new(&all);
+        loop {
+            // The name of a tag is never empty.
+            let length = saved.u8();
+            if length == 0 {
+                break;
+            }
+            let tag = String::from_utf8_lossy(&copied(saved.slice(length.into()))?).into_owned();
+            let count = saved.u64();
+            let digests = digests(saved.slice(count.saturating_mul(8)))?;
+            push(&mut self.tagged, (tag, digests))?;
+        }
+        self.members = digests(saved.rest())?;
+        saved.done()
+    }
+}
+
+fn hand_over(digests: &[u64], run: Pieces) -> Result<()> {
+    const MANY: usize = 512;
+    for digests in digests.chunks(MANY) {
+        let mut bytes = [0; 8 * MANY];
+        for (bytes, digest) in bytes.as_chunks_mut().0.iter_mut().zip(digests) {
+            *bytes = digest.to_le_bytes();
+        }
+        run(within(&bytes, ..8 * digests.len()))?;
+    }
+    Ok(())
+}
+
+fn digests(bytes: &[u8]) -> Result<Vec<u64>> {
+    let mut digests = Vec::new();
+    bytes.as_chunks().0.iter().try_for_each(|&bytes| push(&mut digests, u64::from_le_bytes(bytes)))?;
+    Ok(digests)
+}
