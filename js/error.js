@@ -21,7 +21,7 @@ export const errorCodes = /** @type {const} */ ([
   "wrong_base", // the delta was made for another filter
   "secret_required", // the filter is keyed, and no secret was given
   "wrong_secret", // the secret isn't that of the filter, or the filter has none
-  "layered", // the filter has layers over it, or was updated without one, and is therefore read-only
+  "layered", // the filter has layers, was updated, or was built with an allowlist, and is therefore read-only
   "invalid_key", // a key is neither a string nor a Uint8Array, or can't be a key of a filter of URLs or passwords
   "wrong_profile", // the filter wasn't built from URLs, or from passwords
   "wrong_kind", // a filter of this kind can't do that, or the blob is of another kind than asked for

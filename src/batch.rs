@@ -1,6 +1,7 @@
 //! Many keys looked up at once. If keys are looked up one after another, the processor waits at every branch that it
 //! mispredicts: whether the key is there, and after which probe it drops out. So a batch is hashed first and then
-//! looked up in passes, each of which does the same for every key that is left. Imports only `error` and `vectors`.
+//! looked up in passes, each of which does the same for every key that is left.
+// Imports only `error` and `vectors`.
 
 use std::array::from_fn;
 use std::hint::black_box;

@@ -74,17 +74,17 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Another kind, with its defaults or with [options of its own](KindOptions). Unless they say how many keys a Bloom or
-    /// counting filter is for, it is full with the keys that it is built from, as a cuckoo filter is. To begin with an empty
-    /// one, use [`CuckooFilter::with_capacity`](crate::CuckooFilter::with_capacity) and the like.
+    /// Another kind, with its defaults or with [options of its own](KindOptions). Unless they say how many keys a Bloom,
+    /// counting or cuckoo filter is for, it is full with the keys that it is built from.
     pub fn kind(mut self, kind: impl Into<KindOptions>) -> Self {
         self.options = kind.into();
         self
     }
 
-    /// The chance that what isn't on the list is "maybe present", below 1: for URLs that of a whole check, and otherwise that
-    /// of a key. The lowest possible one depends on the kind and the number of keys, and is near 1e-9. A page that is blocked by mistake costs more than a question that is asked twice: 1e-6 to
-    /// block pages, 1e-3 to warn or to ask elsewhere, 1e-2 to skip what was seen.
+    /// The chance that what isn't on the list is "maybe present", below 1: that of a key or, for URLs, of a whole check of a
+    /// typical one; [`FilterInfo::max_url_fpr`](crate::FilterInfo::max_url_fpr) has the worst. The lowest possible one
+    /// depends on the kind and the number of keys, and is near 1e-9. A page that is blocked by mistake costs more than a
+    /// question that is asked twice: 1e-6 to block pages, 1e-3 to warn or to ask elsewhere, 1e-2 to skip what was seen.
     pub fn fpr(mut self, fpr: f64) -> Self {
         self.fpr = fpr;
         self
@@ -128,9 +128,38 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds keys: each item is a line of a list, without its end. With the profile `url`, that is a URL, a host, a host with a
-    /// path, an adblock rule or a line of a hosts file, and comments and blank lines are passed over. Public suffixes, such
-    /// as `co.uk`, stay; the tool leaves them out. With the other profiles every item is a key as it is, also an empty one,
-    /// and one that begins with `#` or a byte order mark. [`lines`](crate::keys::lines::lines) splits the bytes of a file.
+    /// path, an adblock rule or a line of a hosts file, and comments and blank lines are passed over. A public suffix such as
+    /// `co.uk` is a host like any other, and blocks every `*.co.uk`; the tool leaves them out. With the other profiles every
+    /// item is a key as it is, also an empty one, and one that begins with `#` or a byte order mark. The tool, and the npm
+    /// package where it reads a text, skip blank lines:
+    ///
+    /// ```
+    /// use bloom_wasm::keys::lines::lines;
+    /// use bloom_wasm::{Builder, Profile};
+    ///
+    /// let text = b"key-1\r\n\nkey-2\n"; // such as what fs::read gives
+    /// let filter = Builder::new(Profile::Raw).keys(lines(text).filter(|line| !line.is_empty())).build()?;
+    /// assert_eq!(filter.info()?.count, Some(2));
+    /// # Ok::<(), bloom_wasm::Error>(())
+    /// ```
+    ///
+    /// A file that is too large for that is read line by line, up to the first error:
+    ///
+    /// ```
+    /// use std::io::BufRead;
+    ///
+    /// use bloom_wasm::{Builder, Profile};
+    ///
+    /// # let file = &b"evil.example\n"[..];
+    /// let mut failed = None; // file is a BufReader
+    /// let lines = file.lines().map_while(|line| line.map_err(|error| failed = Some(error)).ok());
+    /// let built = Builder::new(Profile::Url).keys(lines).build();
+    /// if let Some(error) = failed {
+    ///     return Err(error.into());
+    /// }
+    /// assert!(built?.has_url("http://evil.example/")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[cfg(feature = "native")]
     pub fn keys<K: AsRef<[u8]>>(mut self, keys: impl IntoIterator<Item = K> + 'a) -> Self {
         self.lists.push((None, lines(keys)));
@@ -149,8 +178,26 @@ impl<'a> Builder<'a> {
         self
     }
 
-    /// Keys that must never be "maybe present", unless they are also members. Of a URL, these are all keys that it is looked up
-    /// by.
+    /// Keys that must never be "maybe present", unless they are also members. The filter is then read-only, whatever its kind:
+    /// a key that is added could bring them back. Of a URL, these are all keys that it is looked up by, so an allowed URL
+    /// still matches if a listed host is above it:
+    ///
+    /// ```
+    /// use bloom_wasm::{Builder, Error, Kind, Profile};
+    ///
+    /// let mut both = Vec::new();
+    /// let mut filter = Builder::new(Profile::Url)
+    ///     .kind(Kind::Bloom)
+    ///     .keys(["example.com"])
+    ///     .allow(["sub.example.com", "good.example"])
+    ///     .on_conflict(|key, _| both.push(key.to_vec()))
+    ///     .build()?;
+    /// assert!(filter.has_url("https://sub.example.com/")?);
+    /// assert_eq!(filter.add("other.example"), Err(Error::Layered));
+    /// drop(filter);
+    /// assert_eq!(both, [b"example.com/"]);
+    /// # Ok::<(), Error>(())
+    /// ```
     #[cfg(feature = "native")]
     pub fn allow<K: AsRef<[u8]>>(mut self, keys: impl IntoIterator<Item = K> + 'a) -> Self {
         self.allowed.push(lines(keys));
@@ -164,8 +211,9 @@ impl<'a> Builder<'a> {
         self
     }
 
-    /// Called with each line that gives no key, and the reason. Without this, a list is refused if it has lines but none of
-    /// them gives a key, as an error page has; with this, look at how many there were.
+    /// Called with each line that gives no key, and the reason; also with lines of [`allow`](Self::allow). A line of several
+    /// hosts is passed whole for each that is skipped, even if others are kept. Without this, a list is refused if it has
+    /// lines but none of them gives a key, as an error page has; with this, look at how many there were.
     pub fn on_skip(mut self, run: impl FnMut(&[u8], Skip) + 'a) -> Self {
         self.on_skip = Some(Box::new(run));
         self
@@ -223,8 +271,8 @@ impl Builder<'_> {
         self.of_digests(&mut Vec::new(), None).map(|_| ())
     }
 
-    /// Builds the filter of members, in any order, repeated or not; they may be used up. With allowed keys, it has a layer
-    /// that excludes them.
+    /// Builds the filter of members, in any order, repeated or not; they may be used up. With a list of allowed keys, it is
+    /// read-only, and has a layer that excludes them if it needs one.
     ///
     /// # Errors
     /// Those of [`Stack::build`], and [`Error::InvalidParameter`] for a builder with lists, which only [`Builder::build`]
@@ -256,7 +304,11 @@ impl Builder<'_> {
 
     fn require_ribbon(&self) -> Result<()> {
         let kind = self.options.kind;
-        if kind == Kind::Ribbon { Ok(()) } else { Err(Error::WrongKind { kind: kind.name() }) }
+        if kind == Kind::Ribbon {
+            self.options.require_own()
+        } else {
+            Err(Error::WrongKind { kind: kind.name() })
+        }
     }
 
     fn described(&self, stack: Stack) -> Result<Filter> {
@@ -285,6 +337,10 @@ impl Builder<'_> {
         let hashing = self.digests();
         let (mut members, mut lists) = (Vec::new(), Vec::<(String, Vec<u64>)>::new());
         for (tag, list) in std::mem::take(&mut self.lists) {
+            let no_key = match tag {
+                None => "no line of a list gives a key",
+                Some(_) => "no line of a list with a tag gives a key",
+            };
             let digests = match tag {
                 None => &mut members,
                 Some(tag) => {
@@ -295,7 +351,9 @@ impl Builder<'_> {
                     &mut lists[place].1
                 }
             };
-            self.read(platform, self.rules, list, &mut |input| push(digests, hashing.digest(input.own())))?;
+            self.read(platform, self.rules, list, no_key, &mut |input| {
+                push(digests, hashing.digest(input.own()))
+            })?;
         }
         let mut tagged = None;
         if !lists.is_empty() {
@@ -310,7 +368,10 @@ impl Builder<'_> {
             for list in std::mem::take(&mut self.allowed) {
                 // The minimum length and count don't apply to allowed keys.
                 let rules = self.rules.profile.into();
-                self.read(platform, rules, list, &mut |input| allowlist.push(&members, input, || ()))?;
+                let no_key = "no line of an allowlist gives a key";
+                self.read(platform, rules, list, no_key, &mut |input| {
+                    allowlist.push(&members, input, || ())
+                })?;
             }
             let (digests, conflicts) = allowlist.finish()?;
             remove_conflicts(&mut members, &conflicts)?;
@@ -328,12 +389,14 @@ impl Builder<'_> {
         }
     }
 
-    /// Hands each input of a list to `take`. Fails if the list has lines but no input, unless somebody is told why.
+    /// Hands each input of a list to `take`. Fails with `no_key` if the list has lines but no input, unless somebody is told
+    /// why.
     fn read(
         &mut self,
         platform: &impl Platform,
         rules: Rules,
         list: Lines,
+        no_key: &'static str,
         take: &mut dyn FnMut(&Input) -> Result<()>,
     ) -> Result<()> {
         let (mut taken, mut skipped) = (0_u64, 0_u64);
@@ -354,6 +417,6 @@ impl Builder<'_> {
             })
         })?;
         let is_none = taken == 0 && skipped > 0 && self.on_skip.is_none();
-        if is_none { Err(Error::InvalidKey { reason: "no line of a list gives a key" }) } else { Ok(()) }
+        if is_none { Err(Error::InvalidKey { reason: no_key }) } else { Ok(()) }
     }
 }

@@ -1,4 +1,5 @@
-//! The only error type of the crate, with a stable code for each case. Imports no other module.
+//! The only error type of the crate, with a stable code for each case.
+// Imports no other module.
 
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
@@ -104,11 +105,11 @@ pub enum Error {
     /// The secret isn't that of the filter, or the filter has none.
     #[error("this is not the secret of the filter, or the filter has none")]
     WrongSecret,
-    /// The filter has layers, or was updated without needing any, and can't be changed in place.
-    #[error("a filter that has layers or was updated is read-only; build a new one")]
+    /// The filter has layers, was updated, or was built with allowed keys, even if it needed no layer: it can't be changed.
+    #[error("a filter with layers, an update or an allowlist is read-only; build a new one")]
     Layered,
     /// Filters of this kind can't do that, or the blob is of another kind than asked for.
-    #[error("a blob of kind {kind} can't do this{}", if *kind == "delta" { "; open its feed" } else { "" })]
+    #[error("a filter of kind {kind} can't do this{}", if *kind == "delta" { "; open its feed" } else { "" })]
     WrongKind {
         /// The name of the filter's kind.
         kind: &'static str,
@@ -118,7 +119,7 @@ pub enum Error {
     UnsupportedRuntime,
     /// The filter wasn't built from URLs, or from passwords.
     #[error(
-        "the filter was built with the profile {found}, not {wanted}; build it with --profile {wanted}, or profile: \"{wanted}\""
+        "the filter was built with the profile {found}, not {wanted}; build it with the profile {wanted}"
     )]
     WrongProfile {
         /// The name of the filter's profile.
@@ -202,6 +203,6 @@ mod tests {
         assert_eq!(cut.to_string(), "the blob is cut short: it needs 29 bytes and has 3; fetch it again");
         assert_eq!(Error::InvalidParameter { rule: "x" }.to_string(), "x");
         let raw = Error::WrongProfile { found: "raw", wanted: "url" }.to_string();
-        assert!(raw.ends_with("raw, not url; build it with --profile url, or profile: \"url\""), "{raw}");
+        assert!(raw.ends_with("raw, not url; build it with the profile url"), "{raw}");
     }
 }

@@ -317,7 +317,8 @@ impl Filter {
     ///
     /// # Errors
     /// [`Error::InvalidKey`] for a line that gives no key or several; [`Error::WrongKind`] for a ribbon filter and a foreign
-    /// one, which are read-only; [`Error::Layered`] over layers; [`Error::FilterFull`]. Nothing is changed then.
+    /// one, which are read-only; [`Error::Layered`] for a filter with layers, an update or an allowlist;
+    /// [`Error::FilterFull`]. Nothing is changed then.
     pub fn add(&mut self, line: impl AsRef<[u8]>) -> Result<bool> {
         self.add_digest(self.digest_on(&Native, line.as_ref())?)
     }

@@ -89,6 +89,9 @@ impl Filter {
     /// [`Error::NotAFilter`], [`Error::UnsupportedVersion`], [`Error::UnsupportedKind`], [`Error::SecretRequired`],
     /// [`Error::InvalidParameter`], [`Error::Truncated`], [`Error::ChecksumMismatch`], [`Error::TrailingBytes`], looked for
     /// in this order; [`Error::WrongKind`] for a delta, and [`Error::TooLarge`] without the memory.
+    ///
+    /// Of a blob that was whole once, all but [`Error::SecretRequired`] may mean damage, such as
+    /// [`Error::InvalidParameter`] in the header, which is read before the checksum: fetch it again.
     pub fn decode(bytes: Vec<u8>) -> Result<Self> {
         Self::decode_hashed(bytes, Checksum::default(), None)
     }

@@ -1,5 +1,4 @@
-//! Turns a key's bytes into its 64-bit digest, from which every filter derives everything else. Imports only
-//! `error`, `kind`, `profile`, `slots` and `vectors`.
+//! Turns a key's bytes into its 64-bit digest, from which every filter derives everything else.
 //!
 //! The digest is made of two hashes of 32 bits, so that JavaScript computes it as fast as WebAssembly: XXH32
 //! (<https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>) is the low half, and MurmurHash3_x86_32
@@ -7,6 +6,7 @@
 //! the same keys: within a lane, a difference in one word is undone by one in the next. In a keyed filter the digest is
 //! SipHash-2-4 (Aumasson and Bernstein 2012, "SipHash: a fast short-input PRF"), which nobody can compute without the
 //! secret. FORMAT.md section 3.
+// Imports only `error`, `kind`, `profile`, `slots` and `vectors`.
 
 use std::fmt;
 use std::hash::Hasher;

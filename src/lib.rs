@@ -22,23 +22,35 @@
 //! ```
 //!
 //! The same keys, options and seed give the same blob here, in the tool `bloom-wasm` (the crate `bloom-wasm-cli`) and in
-//! the npm package `bloom-wasm`, which is this crate in WebAssembly. `FORMAT.md` specifies its bytes. A filter is `Send` and
-//! `Sync`, so threads can share one in an `Arc`. `examples/` has a program that checks URLs and a multithreaded service.
+//! the npm package `bloom-wasm`, which is this crate in WebAssembly.
+//! [FORMAT.md](https://github.com/OWNER/bloom-wasm/blob/main/FORMAT.md) specifies its bytes. A filter is `Send` and `Sync`,
+//! so threads can share one in an `Arc`. There are examples of
+//! [a program that checks URLs](https://github.com/OWNER/bloom-wasm/blob/main/examples/check_urls.rs) and of
+//! [a service with threads](https://github.com/OWNER/bloom-wasm/blob/main/examples/service.rs).
 //!
 //! # Filters that change
 //!
 //! The kinds [`Bloom`](Kind::Bloom), [`Counting`](Kind::Counting), [`Scalable`](Kind::Scalable) and
-//! [`Cuckoo`](Kind::Cuckoo) take keys later, by [`Filter::add`]. A scalable filter grows; the others are made for a number of
-//! keys, and a [`Builder`] takes the number that it is given, unless [`KindOptions::capacity`] says otherwise. To begin with
-//! nothing, make one of its type:
+//! [`Cuckoo`](Kind::Cuckoo) take keys later, by [`Filter::add`], unless they were built with [`Builder::allow`]. A scalable
+//! filter grows; the others are made for a number of keys, and a [`Builder`] takes the number that it is given, unless
+//! [`KindOptions::capacity`] says otherwise. To begin with nothing, make one of its type, also for URLs:
 //!
 //! ```
-//! use bloom_wasm::{BloomFilter, Filter};
+//! use bloom_wasm::{BloomFilter, Filter, Profile, ScalableBloomFilter};
 //!
-//! let mut seen = BloomFilter::with_capacity(1_000, 0.01, 0)?;
-//! assert!(seen.add(b"https://good.example/"));
-//! assert!(!seen.add(b"https://good.example/"));
-//! let blob = Filter::from(seen).encode()?;
+//! let mut seen = BloomFilter::with_capacity(1_000, 0.01, 0)?; // the last argument is the seed
+//! assert!(seen.add(b"id-1"));
+//! assert!(!seen.add(b"id-1"));
+//!
+//! // However many there will be: the first 1,000, growth 2 and tightening 0.5, which are the Builder's defaults.
+//! let fpr = Profile::Url.key_fpr(0.001);
+//! let mut hosts = Filter::new(Profile::Url, ScalableBloomFilter::new(1_000, fpr, 2, 0.5, 0)?);
+//! hosts.add("evil.example")?;
+//! let blob = hosts.encode()?;
+//!
+//! let mut hosts = Filter::decode(blob)?; // later
+//! hosts.add("other.example")?;
+//! assert!(hosts.has_url("https://www.evil.example/")? && hosts.has_url("http://other.example/")?);
 //! # Ok::<(), bloom_wasm::Error>(())
 //! ```
 //!
@@ -56,23 +68,21 @@
 //! - `interop` reads and writes the filters of Go, Java, Spark, Redis, Python and npm packages.
 //! - `parallel` sorts on all cores while it builds.
 //! - `serde` makes [`FilterInfo`] serializable.
-//!
-//! # The source
-//!
-//! Modules import only from the ones above them:
-//!
-//! - [`error`], [`kind`] and [`profile`] import nothing; `vectors` grows vectors without aborting.
-//! - `fields` reads and writes numbers in order.
-//! - [`slots`] says which shapes the keys of URLs have.
-//! - [`hash`] turns a key into a 64-bit digest, [`digests`] works on sets of digests, and [`params`] holds the formulas.
-//! - Each file in [`filters`] is one algorithm over digests; `batch` holds keys that are looked up together, and [`layers`]
-//!   stacks filters.
-//! - [`keys`] turns what a user types, and the lines of lists, into keys. It knows no filter.
-//! - `filter` is what users ask, `builder` makes one, and [`info`] describes it.
-//! - Only [`format`](mod@format) knows byte offsets. [`delta`] turns one filter into another.
-//! - `interop` reads and writes the filters of other software, one format per file.
-//! - [`shards`] says which of many blobs holds a key.
-//! - `wasm/` is a thin layer over all that, the boundary for JavaScript. The tool is another, in a package of its own.
+
+// Modules import only from the ones above them:
+//
+// - `error` and `profile` import nothing, `kind` only `error`; `vectors` grows vectors without aborting.
+// - `fields` reads and writes numbers in order.
+// - `slots` says which shapes the keys of URLs have.
+// - `hash` turns a key into a 64-bit digest, `digests` works on sets of digests, and `params` holds the formulas.
+// - Each file in `filters` is one algorithm over digests; `batch` holds keys that are looked up together, and `layers`
+//   stacks filters.
+// - `keys` turns what a user types, and the lines of lists, into keys. It knows no filter.
+// - `filter` is what users ask, `builder` makes one, and `info` describes it.
+// - Only `format` knows byte offsets. `delta` turns one filter into another.
+// - `interop` reads and writes the filters of other software, one format per file.
+// - `shards` says which of many blobs holds a key.
+// - `wasm/` is a thin layer over all that, the boundary for JavaScript. The tool is another, in a package of its own.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

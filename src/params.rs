@@ -1,9 +1,9 @@
-//! The formulas for a Bloom filter's number of keys (n), false-positive rate (fpr, p), bits (m) and hashes (k). Imports
-//! only `error` and `vectors`.
+//! The formulas for a Bloom filter's number of keys (n), false-positive rate (fpr, p), bits (m) and hashes (k).
 //!
 //! Sources: Bloom 1970, "Space/time trade-offs in hash coding with allowable errors"; Broder and Mitzenmacher
 //! 2004, "Network applications of Bloom filters", section 2. Logarithms come from the `libm` crate, so that
 //! native and WebAssembly builders choose the same numbers.
+// Imports only `error` and `vectors`.
 
 use std::f64::consts::LN_2;
 

@@ -1,4 +1,5 @@
-//! Profiles: what the keys of a blob are, and so how an input is turned into keys. Imports no other module.
+//! Profiles: what the keys of a blob are, and so how an input is turned into keys.
+// Imports no other module.
 
 /// The flags of the profile `password`, as a blob has them.
 const LOWERCASE: u16 = 4;
@@ -14,7 +15,8 @@ pub enum Profile {
     Url,
     /// Passwords in Unicode's normal form NFC.
     Password {
-        /// Whether they were lower-cased.
+        /// Whether they were lower-cased, as Unicode says without regard to a language: `STRASSE` isn't `straße`. A
+        /// [`Builder`](crate::Builder) refuses it together with `sha1`, since a hash can't be lower-cased.
         lowercase: bool,
         /// Whether a key is a password's SHA-1 hash instead of itself.
         sha1: bool,

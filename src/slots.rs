@@ -7,7 +7,8 @@
 //! bits would be wrong: a ribbon filter's fingerprints are made of them.)
 //!
 //! Since fewer shapes are looked up, each key may have a higher rate, for the same rate of a whole check. [`plan`] says
-//! how high. Imports only `error`.
+//! how high.
+// Imports only `error`.
 
 use std::f64::consts::LN_2;
 

@@ -1,5 +1,6 @@
 //! Vectors that grow without aborting. The standard library's own methods abort if there is no memory, and here a
-//! caller or a blob may choose a length. Imports only `error`.
+//! caller or a blob may choose a length.
+// Imports only `error`.
 
 use std::slice::SliceIndex;
 use std::sync::Arc;

@@ -173,7 +173,7 @@ export function noKey(profile: string, key: Key | number): FilterError {
 /** Throws `wrong_profile` unless a filter has the profile that a question needs. */
 export function requireProfile(found: string, wanted: string): void {
   if (found === wanted) return;
-  const how = `build it with --profile ${wanted}, or profile: "${wanted}"`;
+  const how = `build it with the profile ${wanted}`;
   throw new FilterError("wrong_profile", `the filter was built with the profile ${found}, not ${wanted}; ${how}`);
 }
 

@@ -45,8 +45,8 @@ export interface BuildOptions extends SeedOptions {
   /** Leave out hashes with a lower count. Default 0. */
   minCount?: number;
   /**
-   * Keys that must never be false positives; with profile `url`, all keys that these URLs are looked up by. This holds
-   * for the filter as it is built. Adding keys later may make some of them false positives again.
+   * Keys that must never be false positives; with profile `url`, all keys that these URLs are looked up by. The filter is
+   * then read-only: `add` and the like throw `layered`.
    */
   allow?: Iterable<Key>;
   /**

@@ -162,11 +162,11 @@ test("errors, in the same words", () => {
   for (const ask of ["hasUrl", "matchUrl", "urlTags"])
     assert.equal(
       same("wrong_profile", (its) => its.decode(bytes)[ask]("https://a.example/")),
-      `${raw} url; build it with --profile url, or profile: "url"`,
+      `${raw} url; build it with the profile url`,
     );
   assert.equal(
     same("wrong_profile", (its) => its.decode(bytes).hasPassword("a")),
-    `${raw} password; build it with --profile password, or profile: "password"`,
+    `${raw} password; build it with the profile password`,
   );
   const foreign = same("not_a_filter", (its) => its.decode(gzipSync(bytes)));
   assert.match(foreign, /^this is not a bloom-wasm blob; is it .* a feed's manifest, gzipped, .* other software\?$/);

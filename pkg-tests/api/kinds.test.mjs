@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
-import { fails, full, golden, SECRET } from "../helpers/engines.mjs";
+import { engines, fails, full, golden, SECRET } from "../helpers/engines.mjs";
 import { CATCH_MEMORY, folder } from "../helpers/installed.mjs";
 
 const {
@@ -250,6 +250,37 @@ test("golden files of every kind, of which those with layers can't be changed", 
   const foreign = [...kinds].filter((kind) => !(kind in classes));
   assert.ok(kinds.size - foreign.length === Object.keys(classes).length && foreign.length >= 11, [...kinds].join());
   assert.deepEqual(layered, new Set(["bloom", "counting", "ribbon"]));
+});
+
+test("a filter that was built with an allowlist can't be changed, whether it has a layer or not", () => {
+  const [keys, allow] = ["key", "allowed"].map((name) => Array.from({ length: 60 }, (_, i) => `${name}-${i}`));
+  let without = 0;
+  for (const [kind, Class] of Object.entries(classes)) {
+    if (kind === "ribbon") continue;
+    for (let seed = 0n; seed < 10n; seed++) {
+      const made = Class.from(keys, { allow, seed, fpr: 0.01 });
+      without += made.info().layers === 0 ? 1 : 0;
+      const bytes = made.toBytes();
+      for (const its of [made, made.clone(), decode(bytes)]) {
+        fails("layered", () => its.add("new"));
+        fails("layered", () => its.addMany(["new"]));
+        fails("layered", () => its.addLines(new TextEncoder().encode("new\n")));
+        for (const method of ["remove", "count"]) if (its[method]) fails("layered", () => its[method]("key-1"));
+        for (const method of ["clear", "toBloom"]) if (its[method]) fails("layered", () => its[method]());
+        for (const method of ["union", "intersect"]) {
+          if (!its[method]) continue;
+          const other = Class.from(keys, { seed, fpr: 0.01 });
+          fails("layered", () => its[method](other));
+          fails("layered", () => other[method](its));
+        }
+        assert.deepEqual(its.toBytes(), bytes);
+        assert.ok(!its.hasMany(allow).includes(1));
+      }
+      for (const engine of Object.values(engines)) assert.equal(engine.decode(bytes).info().count, keys.length);
+    }
+    fails("layered", () => Class.from(["a"], { allow: [] }).add("b"));
+  }
+  assert.ok(without >= 10, `${without}`);
 });
 
 test("each class loads its own kind", async () => {

@@ -106,7 +106,14 @@ function ask({ Filter, optimal }) {
   const numbers = Filter.decode(golden("foreign-spark.bloom"));
   assert.equal(numbers.profile, "raw");
 
+  const sized = Filter.from(["a"], { kind: "cuckoo", capacity: 1000 });
+  assert.ok(Array.from({ length: 1000 }, (_, i) => sized.add(`key-${i}`)).length === 1000 && sized.has("a"));
+
   for (const [run, wanted] of [
+    [() => Filter.from(["a"], { kind: "bloom", allow: ["b"] }).add("c"), "layered"],
+    [() => Filter.from(["a"], { kind: "cuckoo", allow: [] }).remove("a"), "layered"],
+    [() => Filter.from(["a"], { kind: "scalable", allow: ["b"] }).clear(), "layered"],
+    [() => Filter.from(["a"], { kind: "scalable", capacity: 5 }), "invalid_parameter"],
     [() => Filter.decode(golden("ribbon.bloom").subarray(1)), "not_a_filter"],
     [() => Filter.decode("a string"), "invalid_parameter"],
     [() => Filter.decode(undefined), "invalid_parameter"],

@@ -32,7 +32,8 @@ impl BloomFilter {
         Ok(BloomFilter { bytes: zeroed(filter.byte_length())?.into(), ..filter })
     }
 
-    /// An empty filter that `count` keys fill to a false-positive rate of `fpr`, sized by [`optimal`].
+    /// An empty filter that `count` keys fill to a false-positive rate of `fpr`, sized by [`optimal`]. The last argument is the
+    /// seed, such as 0, or a [`Hashing`].
     ///
     /// # Errors
     /// As [`optimal`] and [`BloomFilter::new`].

@@ -40,7 +40,8 @@ impl CountingBloomFilter {
         Ok(CountingBloomFilter { counters: zeroed(filter.byte_length())?.into(), ..filter })
     }
 
-    /// An empty filter that `count` keys fill to a false-positive rate of `fpr`, sized by [`optimal`].
+    /// An empty filter that `count` keys fill to a false-positive rate of `fpr`, sized by [`optimal`]. A counter has 4 bits,
+    /// as those of a [`Builder`](crate::Builder) do, or 8. The last argument is the seed, such as 0, or a [`Hashing`].
     ///
     /// # Errors
     /// As [`optimal`] and [`CountingBloomFilter::new`].

@@ -57,7 +57,7 @@ impl CuckooFilter {
     /// = ceil(log2(8 / fpr)) bits, because a key is compared with 8 slots, but at least 5. The keys fill at most 95 %
     /// of the slots. Small filters vary more, so there are 8 more buckets: of 16 million filters, none got
     /// [full](Error::FilterFull) too early. At rates above 1/8 fingerprints are shorter, and a few filters in a million
-    /// do.
+    /// do. The last argument is the seed, such as 0, or a [`Hashing`].
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] unless 2^-29 <= fpr < 1 and fpr >= 100 count / 2^64, and as

@@ -63,13 +63,16 @@ impl AnyFilter {
     /// A filter of the keys with these digests, which may be used up.
     ///
     /// # Errors
-    /// Those of the kind's own `from_digests`, and [`Error::WrongKind`] for a foreign one, which hashes keys its own way.
+    /// Those of the kind's own `from_digests`; [`Error::InvalidParameter`] for an option of another kind;
+    /// [`Error::FilterFull`] for a cuckoo filter with more keys than its capacity has room for; [`Error::WrongKind`] for a
+    /// foreign one, which hashes keys its own way.
     pub fn from_digests(
         options: KindOptions,
         digests: &mut Vec<u64>,
         fpr: f64,
         hashing: impl Into<Hashing>,
     ) -> Result<Self> {
+        options.require_own()?;
         let hashing = hashing.into();
         let KindOptions { kind, capacity, counter_bits, initial_capacity, growth, tightening } = options;
         let empty: Option<AnyFilter> = match (kind, capacity) {
@@ -77,6 +80,7 @@ impl AnyFilter {
             (Kind::Counting, Some(count)) => {
                 Some(CountingBloomFilter::with_capacity(count, fpr, counter_bits, hashing)?.into())
             }
+            (Kind::Cuckoo, Some(count)) => Some(CuckooFilter::with_capacity(count, fpr, hashing)?.into()),
             _ => None,
         };
         if let Some(mut filter) = empty {

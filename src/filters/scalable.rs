@@ -97,7 +97,8 @@ impl Plan {
 
 impl ScalableBloomFilter {
     /// An empty filter. The first slice holds `initial_capacity` keys. Each further slice holds `growth` (1 to 16)
-    /// times the keys of the one before, at `tightening` (between 0 and 1) times its rate.
+    /// times the keys of the one before, at `tightening` (between 0 and 1) times its rate. The last argument is the seed, such
+    /// as 0, or a [`Hashing`].
     ///
     /// With any of these, the rate stays below `fpr`. They trade memory for the number of slices, and thus for time. A
     /// growth of 2 is good. A tightening near 1 takes more bits for the first slices and fewer for the later ones: 0.5

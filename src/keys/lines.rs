@@ -1,7 +1,8 @@
-//! Splits text into keys, one per line, by the rules that all list readers share. Imports no other module.
+//! Splits text into keys, one per line, by the rules that all list readers share.
+// Imports no other module.
 
-/// The keys in a text. Lines end at LF, and one CR before it is dropped. A final LF starts no further line. A blank
-/// line is an empty slice: builders skip it, and queries answer "definitely absent".
+/// The lines of a text. Lines end at LF, and one CR before it is dropped. A final LF starts no further line. A blank line is
+/// an empty slice, and no key: [`Builder::keys`](crate::Builder#method.keys) says how to skip it.
 pub fn lines(text: &[u8]) -> Lines<'_> {
     Lines { rest: text }
 }

@@ -12,9 +12,11 @@ pub enum Skip {
     Pattern,
     /// A name in a hosts file for the local computer or its network, such as `localhost`.
     Local,
-    /// A rule, or an entry of a hosts file, whose host has no dot: no URL is looked up by the last label of its host.
+    /// A rule such as `*.com`, or an entry of a hosts file, whose host has no dot: no URL is looked up by the last label of
+    /// its host. A line that is just `com` is kept: it lists that one host.
     SingleLabel,
-    /// A host under which anybody can have a site, such as `co.uk` and `github.io`.
+    /// A host under which anybody can have a site, such as `co.uk` and `github.io`. Only the tool leaves it
+    /// out.
     PublicSuffix,
     /// Not a SHA-1 in hexadecimal.
     NotAHash,

@@ -50,8 +50,9 @@ pub struct TaggedUpdate<'a> {
 }
 
 impl Stack {
-    /// Builds a filter of the members, with a layer that excludes the allowed keys if there are any. Both lists hold
-    /// digests, in any order, repeated or not. The members may be used up.
+    /// Builds a filter of the members, with a layer that excludes the allowed keys if it needs one. Both lists hold
+    /// digests, in any order, repeated or not. The members may be used up. With allowed keys, or an empty list of them, the
+    /// filter is read-only.
     ///
     /// If digests have [slots], `fpr` is the rate of a whole check of a URL, and the filter may be in two parts: a base
     /// and an include, for keys of different slots.
@@ -67,7 +68,10 @@ impl Stack {
     ) -> Result<Self> {
         let hashing = hashing.into();
         let make = |members: &mut Vec<u64>| match options.kind {
-            Kind::Ribbon if hashing.is_slotted() => Self::of_slots(members, fpr, hashing, None),
+            Kind::Ribbon if hashing.is_slotted() => {
+                options.require_own()?;
+                Self::of_slots(members, fpr, hashing, None)
+            }
             _ => Stack::new(AnyFilter::from_digests(options, members, fpr, hashing)?),
         };
         let Some(allowed) = allowed else { return make(members) };
@@ -75,10 +79,6 @@ impl Stack {
         let mut stack = make(&mut copied(members)?)?;
         // There is nothing to include, so the rate of an include doesn't matter.
         stack.update(Update { live: members, removed: &[], allowed, fpr: 0.5 })?;
-        if stack.layers.is_empty() {
-            // No layer was needed, so this is the base as it was built.
-            stack.count = None;
-        }
         Ok(stack)
     }
 
@@ -205,10 +205,16 @@ impl Stack {
         self.require_digests()?;
         let layers = self.layers.len();
         match self.try_update(update, wanted) {
-            // A base that nothing has changed yet may know the count itself.
             Ok(count) => {
-                let is_known = self.count.is_none() && self.layers.is_empty();
-                if !is_known || self.base.count() != Some(count.into()) {
+                // A ribbon filter that nothing has changed yet knows the count itself. Any other base could change, and
+                // the count says that it no longer may: an allowed key would come back.
+                let is_as_built = match &*self.base {
+                    AnyFilter::Ribbon(ribbon) => {
+                        self.count.is_none() && self.layers.is_empty() && ribbon.count() == count
+                    }
+                    _ => false,
+                };
+                if !is_as_built {
                     self.count = Some(count);
                 }
             }

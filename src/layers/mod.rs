@@ -26,9 +26,9 @@
 //! let blob = Filter::from(stack).encode()?; // it holds the layers, too
 //! # Ok::<(), bloom_wasm::Error>(())
 //! ```
-//!
-//! `level` is one ribbon filter of a layer, `tags` says which tags a key has, `layer` is one layer, and `stack` queries
-//! a base and its layers. `tagged` makes codes of tags, and `build` builds stacks.
+
+// `level` is one ribbon filter of a layer, `tags` says which tags a key has, `layer` is one layer, and `stack` queries
+// a base and its layers. `tagged` makes codes of tags, and `build` builds stacks.
 
 mod build;
 mod layer;

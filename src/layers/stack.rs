@@ -48,7 +48,8 @@ fn add_numbers(numbers: &mut [u64; 4], more: &[u8]) {
 pub struct Stack {
     pub(super) base: Arc<AnyFilter>,
     pub(super) layers: Vec<Arc<Layer>>,
-    /// The number of live members, if the base doesn't know it; always present if there are layers.
+    /// The number of live members. Its presence makes the stack read-only: there are layers, or was an update that needed
+    /// none. Absent for a ribbon filter as it was built.
     pub(super) count: Option<u32>,
     /// The tags besides those of the includes, if the filter has tags.
     pub(super) tagging: Option<Tagging>,
@@ -166,7 +167,7 @@ impl Stack {
     /// The base, if there are no layers over it and its members are those that it was built with.
     ///
     /// # Errors
-    /// [`Error::Layered`] if there are layers, or if there was an update that needed none.
+    /// [`Error::Layered`] if there are layers, or if there was an update or an allowlist that needed none.
     pub fn base_alone(&self) -> Result<&AnyFilter> {
         if self.count.is_none() { Ok(&self.base) } else { Err(Error::Layered) }
     }

@@ -121,7 +121,7 @@ const OPTIONS = {
 
 /** The kinds that have an option. The others would ignore it. */
 const KINDS = {
-  capacity: ["bloom", "counting"],
+  capacity: ["bloom", "counting", "cuckoo"],
   counterBits: ["counting"],
   initialCapacity: ["scalable"],
   growth: ["scalable"],

@@ -35,7 +35,7 @@ export interface BuildOptions {
   name?: string;
   /** When the list was made: a date, or milliseconds since 1970. */
   createdAt?: Date | number;
-  /** bloom and counting: the number of keys to size the filter for. Default: those that it is built from. */
+  /** bloom, counting and cuckoo: the number of keys to size the filter for. Default: those that it is built from. */
   capacity?: number;
   /** counting: 4 or 8. Default 4. */
   counterBits?: number;
@@ -45,7 +45,7 @@ export interface BuildOptions {
   growth?: number;
   /** scalable: each slice's rate is this many times that of the one before. Default 0.5. */
   tightening?: number;
-  /** Keys that must never be "maybe present". */
+  /** Keys that must never be "maybe present", unless they are listed. The filter is then read-only. */
   allow?: Iterable<Key>;
   /** Remove keys that are listed and allowed; otherwise they stay. */
   allowWins?: boolean;

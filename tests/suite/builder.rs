@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use bloom_wasm::layers::Tagged;
-use bloom_wasm::{BloomFilter, Builder, Error, Filter, Kind, KindOptions, Profile, Secret, interop};
+use bloom_wasm::{
+    BloomFilter, Builder, CuckooFilter, Error, Filter, Kind, KindOptions, Profile, Secret, interop,
+};
 
 const PASSWORDS: Profile = Profile::Password { lowercase: true, sha1: false };
 
@@ -131,6 +133,87 @@ fn allowed_keys_are_absent() {
     }
 }
 
+/// A key that is added could bring an allowed one back, whether the allowlist needed a layer or not.
+#[test]
+fn with_an_allowlist_filters_are_read_only() {
+    let mut without_layers = 0;
+    for kind in [Kind::Bloom, Kind::Counting, Kind::Scalable, Kind::Cuckoo] {
+        for seed in 0..10 {
+            let builder =
+                || Builder::new(Profile::Raw).kind(kind).seed(seed).fpr(0.01).keys(keys().take(100));
+            let allowed: Vec<String> = (0..50).map(|i| format!("allowed-{i}")).collect();
+            let made = builder().allow(&allowed).build().unwrap();
+            without_layers += u32::from(made.stack().layers().is_empty());
+            let decoded = Filter::decode(made.encode().unwrap()).unwrap();
+            let mut plain = builder().build().unwrap();
+            for mut filter in [made.clone(), decoded, made] {
+                let before = filter.clone();
+                assert_eq!(filter.add("new"), Err(Error::Layered), "{kind:?} {seed}");
+                assert_eq!(filter.remove("key-1"), Err(Error::Layered));
+                assert_eq!(filter.stack_mut().base_mut().unwrap_err(), Error::Layered);
+                if matches!(kind, Kind::Bloom | Kind::Counting) {
+                    assert_eq!(filter.combine(&before, true), Err(Error::Layered));
+                    assert_eq!(plain.combine(&before, true), Err(Error::Layered));
+                }
+                assert_eq!(filter, before);
+                assert_eq!(filter.info().unwrap().count, Some(100));
+                assert!(!filter.has_many(&allowed).unwrap().contains(&true));
+            }
+            assert!(plain.add("new").is_ok());
+        }
+        let empty = Builder::new(Profile::Raw).kind(kind).keys(["a"]).allow([""; 0]).build();
+        assert_eq!(empty.unwrap().add("b"), Err(Error::Layered));
+    }
+    assert!(without_layers >= 10, "{without_layers}");
+    // A ribbon filter is read-only anyway, and its bytes are the same.
+    let ribbon = || Builder::new(Profile::Raw).fpr(1e-9).keys(keys());
+    assert_eq!(ribbon().allow(["allowed"]).build(), ribbon().build());
+}
+
+#[test]
+fn options_of_another_kind_are_refused() {
+    let all = [Kind::Bloom, Kind::Counting, Kind::Scalable, Kind::Cuckoo, Kind::Ribbon];
+    let (sized, grows) = (&[Kind::Bloom, Kind::Counting, Kind::Cuckoo][..], &[Kind::Scalable][..]);
+    let none = KindOptions::from(Kind::Ribbon);
+    for (options, name, kinds) in [
+        (KindOptions { capacity: Some(7), ..none }, "capacity", sized),
+        (KindOptions { counter_bits: 8, ..none }, "counter_bits", &[Kind::Counting][..]),
+        (KindOptions { initial_capacity: 7, ..none }, "initial_capacity", grows),
+        (KindOptions { growth: 3, ..none }, "growth", grows),
+        (KindOptions { tightening: 0.8, ..none }, "tightening", grows),
+    ] {
+        for kind in all {
+            for profile in [Profile::Raw, Profile::Url] {
+                let builder = Builder::new(profile).kind(KindOptions { kind, ..options });
+                let (valid, built) = (builder.validate(), builder.keys(["a.example"]).build());
+                match kinds.contains(&kind) {
+                    true => assert!(valid.is_ok() && built.is_ok(), "{name} {kind:?}"),
+                    false => {
+                        assert!(valid.unwrap_err().to_string().contains(name), "{name} {kind:?}");
+                        assert!(matches!(built, Err(Error::InvalidParameter { .. })));
+                    }
+                }
+            }
+        }
+    }
+    let options = KindOptions { capacity: Some(7), ..none };
+    let tagged = Builder::new(Profile::Raw).kind(options).build_tagged(&Tagged::default(), None);
+    assert!(matches!(tagged, Err(Error::InvalidParameter { .. })));
+}
+
+#[test]
+fn the_capacity_of_a_cuckoo_filter() {
+    let options = KindOptions { capacity: Some(1000), ..Kind::Cuckoo.into() };
+    let mut filter = Builder::new(Profile::Raw).kind(options).fpr(1e-6).keys(["a"]).build().unwrap();
+    let empty = CuckooFilter::with_capacity(1000, 1e-6, 0).unwrap();
+    assert_eq!(filter.stack().base().as_bytes().len(), empty.as_bytes().len());
+    assert!(keys().all(|key| filter.add(key).unwrap()));
+    assert!(filter.has("a").unwrap() && keys().all(|key| filter.has(key).unwrap()));
+    let options = KindOptions { capacity: Some(500), ..Kind::Cuckoo.into() };
+    let full = Builder::new(Profile::Raw).kind(options).keys(keys()).build();
+    assert!(matches!(full, Err(Error::FilterFull { .. })));
+}
+
 #[test]
 fn what_cannot_be_built_is_refused() {
     let raw = || Builder::new(Profile::Raw).keys(["a"]);
@@ -156,10 +239,20 @@ fn what_cannot_be_built_is_refused() {
     assert_eq!(raw().kind(Kind::Foreign).build(), Err(Error::WrongKind { kind: "foreign" }));
     // A list in which nothing is a URL is more likely something else.
     let page = || Builder::new(Profile::Url).keys(["<html>", "<body>"]);
-    assert!(matches!(page().build(), Err(Error::InvalidKey { .. })));
-    assert!(matches!(page().keys(["a.example"]).build(), Err(Error::InvalidKey { .. })));
     let allowed = Builder::new(Profile::Url).keys(["a.example"]).allow(["<html>"]);
-    assert!(matches!(allowed.build(), Err(Error::InvalidKey { .. })));
+    let tagged = Builder::new(Profile::Url).keys(["a.example"]).tag("a", ["<html>"]);
+    for (builder, list) in [
+        (page(), "a list"),
+        (page().keys(["a.example"]), "a list"),
+        (tagged, "a list with a tag"),
+        (allowed, "an allowlist"),
+    ] {
+        let error = builder.build().unwrap_err();
+        assert_eq!(
+            (error.code(), error.to_string()),
+            ("invalid_key", format!("no line of {list} gives a key"))
+        );
+    }
     assert!(!page().on_skip(|_, _| ()).build().unwrap().has_url("http://a.example/").unwrap());
 }
 
@@ -197,6 +290,19 @@ fn keyed() {
     assert_eq!(Filter::decode(bytes.clone()), Err(Error::SecretRequired));
     let filter = Filter::decode_keyed(bytes, &secret).unwrap();
     assert!(filter.has_url("http://evil.example/").unwrap());
+}
+
+/// No URL is looked up by the last label of its host alone, so a rule for one is told; a bare one is a host.
+#[test]
+fn names_without_a_dot() {
+    let mut skipped = Vec::new();
+    let list = ["com", "*.net", "co.uk"];
+    let builder = Builder::new(Profile::Url).fpr(1e-6).keys(list);
+    let filter = builder.on_skip(|line, why| skipped.push((line.to_vec(), why.code()))).build().unwrap();
+    assert_eq!(skipped, [(b"*.net".to_vec(), "single_label")]);
+    for (url, listed) in [("http://com/", true), ("http://a.com/", false), ("http://any.co.uk/", true)] {
+        assert_eq!(filter.has_url(url).unwrap(), listed, "{url}");
+    }
 }
 
 /// Two lines in one item give no key of both.

@@ -389,13 +389,13 @@ fn with_tags_or_without() {
     let error = with.update(update).unwrap_err();
     assert_eq!(
         (error.code(), &*error.to_string()),
-        ("wrong_kind", "a blob of kind ribbon with tags can't do this")
+        ("wrong_kind", "a filter of kind ribbon with tags can't do this")
     );
     let error = without.update_tagged(tagged_update).unwrap_err();
-    assert_eq!(error.to_string(), "a blob of kind ribbon without tags can't do this");
+    assert_eq!(error.to_string(), "a filter of kind ribbon without tags can't do this");
     assert_eq!(without.tags(b"key").unwrap_err().code(), "wrong_kind");
     let bloom = Stack::from(BloomFilter::from_digests(&mut live.digests().to_vec(), FPR, 1).unwrap());
-    assert_eq!(bloom.tags(b"key").unwrap_err().to_string(), "a blob of kind bloom can't do this");
+    assert_eq!(bloom.tags(b"key").unwrap_err().to_string(), "a filter of kind bloom can't do this");
 
     // There is no delta between the two, and a delta forged for the other one is refused.
     assert_eq!(

@@ -224,6 +224,12 @@ fn parts_of_one_shape_merge_to_the_whole() {
         );
         assert_eq!(read(&folder, "plain.bloom"), read(&folder, "whole.bloom"), "{kind}");
     }
+    // With an allowlist a filter is read-only, even if it needs no layer.
+    fs::write(folder.path().join("good"), "good\n").unwrap();
+    let build = "build - --kind bloom --capacity 3000 --fpr 1e-6 --allow @good -o";
+    done(&folder, &format!("{build} @a.bloom"), lines(0..10).as_bytes());
+    let (code, _, error) = tool_with(&folder, "merge @a.bloom @a.bloom -o @b.bloom", b"");
+    assert!(code == 2 && error.contains("an allowlist is read-only"), "{code}: {error}");
     // More keys than that only raise the rate.
     done(&folder, "build - --kind bloom --capacity 10 --fpr 0.01 -o @full.bloom", lines(0..100).as_bytes());
     let all = lines(0..100);
@@ -235,6 +241,10 @@ fn parts_of_one_shape_merge_to_the_whole() {
     );
     let info: serde_json::Value = serde_json::from_str(&done(&folder, "info @go.bloom --json", b"")).unwrap();
     assert_eq!((&info["bits"], &info["hashes"]), (&95_851.into(), &7.into()));
+    done(&folder, "build - --kind cuckoo --capacity 10000 -o @cuckoo.bloom", lines(0..100).as_bytes());
+    let info: serde_json::Value =
+        serde_json::from_str(&done(&folder, "info @cuckoo.bloom --json", b"")).unwrap();
+    assert!(info["capacity"].as_u64().unwrap() >= 10_000 && info["count"] == 100, "{info}");
 }
 
 #[test]
@@ -243,7 +253,9 @@ fn what_does_not_go_together_is_refused() {
     fs::write(folder.path().join("list"), "key\n").unwrap();
     for (args, words) in [
         ("build @list --capacity 10 -o @a", "--capacity works only with"),
-        ("build @list --kind cuckoo --capacity 10 -o @a", "--capacity works only with"),
+        ("build @list --kind scalable --capacity 10 -o @a", "--capacity works only with"),
+        ("build @list --kind bloom --counter-bits 8 -o @a", "--counter-bits works only with"),
+        ("build @list --kind guava --counter-bits 8 -o @a", "--counter-bits works only with"),
         ("build @list --option funnel=utf8 -o @a", "--option works only with other software's kinds"),
         (
             "build @list --kind spark --option funnel=utf8 -o @a",

@@ -123,7 +123,7 @@ impl DigestList {
         Ok(DigestList { strict: true, ..digests })
     }
 
-    /// Sets an option that is a number, by its name in JavaScript. A kind or profile ignores the options of others.
+    /// Sets an option that is a number, by its name in JavaScript. `validate` refuses those of other kinds and profiles.
     pub fn set(&mut self, option: &JsString, number: f64) -> Result<()> {
         let Builder { rules, options, fpr, .. } = &mut self.builder;
         match name(option)?.as_str() {

@@ -45,7 +45,7 @@ pub struct BuildArgs {
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_choice, verbatim_doc_comment)]
     pub options: Vec<Choice>,
     /// Size the filter for N keys, however many the lists have. Filters of parts of a list, all sized for the same N,
-    /// can be merged. With --kind bloom, counting and other software's
+    /// can be merged, except those of --kind cuckoo. With --kind bloom, counting, cuckoo and other software's
     #[arg(long, value_name = "N")]
     pub capacity: Option<u64>,
     /// Bits per counter, with --kind counting: 4 or 8
@@ -63,7 +63,8 @@ pub struct BuildArgs {
     password: PasswordArgs,
     #[command(flatten)]
     pub omitted: Omitted,
-    /// A list of keys that must never be false positives; can be repeated. A URL counts as all of its keys
+    /// A list of keys that must never be false positives; can be repeated. A URL counts as all of its keys. The filter is
+    /// then read-only, and can't be merged
     #[arg(long, value_name = "LIST")]
     pub allow: Vec<PathBuf>,
     /// Remove a key that is in both lists; otherwise it stays and is shown. A URL removes only its own key, not those

@@ -22,6 +22,9 @@ pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut S
     if !args.allow.is_empty() {
         bail!("--allow works only with our own kinds: other software's filters can't have layers");
     }
+    if args.counter_bits == "8" {
+        bail!("--counter-bits works only with --kind counting");
+    }
     if args.seed.is_some() {
         bail!("--seed works only with our own kinds; spark has --option seed=N");
     }

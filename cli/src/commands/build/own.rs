@@ -15,10 +15,13 @@ use crate::streams::{Answer, Streams};
 use crate::text::{counted, grouped, tags_in_words};
 
 pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Streams) -> Result<Answer> {
-    if args.capacity.is_some() && !matches!(kind, Kind::Bloom | Kind::Counting) {
-        bail!("--capacity works only with --kind bloom, counting and other software's");
+    if args.capacity.is_some() && !matches!(kind, Kind::Bloom | Kind::Counting | Kind::Cuckoo) {
+        bail!("--capacity works only with --kind bloom, counting, cuckoo and other software's");
     }
     let counter_bits = if args.counter_bits == "8" { 8 } else { 4 };
+    if counter_bits == 8 && kind != Kind::Counting {
+        bail!("--counter-bits works only with --kind counting");
+    }
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let options = KindOptions { counter_bits, capacity: args.capacity, ..kind.into() };
     let secret = args.secret.read()?;
