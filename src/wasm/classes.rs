@@ -268,7 +268,7 @@ impl Options {
         let wrong = |why: serde_wasm_bindgen::Error| {
             returned_error("invalid_parameter", &format!("the options are wrong: {why}"))
         };
-        Ok(serde_wasm_bindgen::from_value(plain(plain_options(options))?).map_err(wrong)?)
+        serde_wasm_bindgen::from_value(plain(plain_options(options))?).map_err(wrong)
     }
 
     fn builder(self, thrown: &Thrown) -> Result<Builder<'static>> {

@@ -6,8 +6,8 @@
 use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;
 
-use super::super::filter::Filter;
 use super::super::extend;
+use super::super::filter::Filter;
 use super::builder::DigestList;
 use super::foreign::Foreign;
 use super::incoming::Incoming;
