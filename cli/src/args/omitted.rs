@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use bloom_wasm::Profile;
 
 /// What is left out of lists, both when a blob is built and when it is verified.
-#[derive(clap::Args)]
+#[derive(Debug, clap::Args)]
 pub struct Omitted {
     /// Keep bare public suffixes, such as co.uk and github.io, with --profile url
     #[arg(long)]

@@ -1,0 +1,714 @@
+//! `feed.toml`: everything that a feed is told. docs/feeds.md.
+//!
+//! It is read in two steps. [`Basis`] is what signing the last list anew needs, and [`Declared`] is all of it: a mistake
+//! in the rest of the file must not let the list expire that clients have.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+use bloom_wasm::Profile;
+use bloom_wasm::internal::require_tag_name;
+use ed25519_dalek::VerifyingKey;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, DeserializeOwned, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use toml::Spanned;
+
+use super::manifest;
+use crate::args::number::whole_milliseconds;
+use crate::args::omitted::Omitted;
+
+/// The name of the file, unless another one is given.
+pub const FILE: &str = "feed.toml";
+
+const DAY: u64 = 24 * 60 * 60 * 1000;
+/// Less than the third that is gone if one of three parts of a list is missing, and more than lists lose from day to
+/// day.
+const MAX_REMOVED: Share = Share(0.25);
+/// The longest texts for people, in bytes.
+const LONGEST: usize = 255;
+
+/// What signing the last list anew needs.
+#[derive(Debug)]
+pub struct Basis {
+    /// 32 hexadecimal digits.
+    pub id: String,
+    /// The folder that is served.
+    pub public: PathBuf,
+    pub state: PathBuf,
+    /// The files of the secret keys; none for an unsigned feed.
+    pub sign: Vec<PathBuf>,
+    /// Keys that may stop signing.
+    pub former_keys: Vec<VerifyingKey>,
+    pub shards: Option<u32>,
+}
+
+/// What the file says besides. Times are in milliseconds.
+#[derive(Debug)]
+pub struct Declared {
+    pub profile: Profile,
+    pub fpr: f64,
+    pub seed: u64,
+    pub secret: Option<PathBuf>,
+    pub people: People,
+    pub expires_in: u64,
+    pub grace: u64,
+    pub source: Source,
+    /// The names of lists that are gone.
+    pub dropped: BTreeSet<String>,
+    pub max_removed: Share,
+}
+
+/// What is only for people, and free to change.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct People {
+    pub name: Option<String>,
+    pub homepage: Option<String>,
+    pub license: Option<String>,
+}
+
+/// What a feed is made of.
+#[derive(Debug)]
+pub enum Source {
+    Lists {
+        lists: BTreeMap<String, List>,
+        allow: BTreeMap<String, List>,
+        allow_wins: bool,
+        omitted: Omitted,
+    },
+    /// A folder with the files of `feed build-shard`.
+    Parts(PathBuf),
+}
+
+/// A list, of members or of keys that must be absent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct List {
+    pub file: PathBuf,
+    pub tag: Option<String>,
+    pub allow_empty: bool,
+    pub min_keys: Option<u64>,
+    pub max_removed: Option<Share>,
+}
+
+/// A share between 0 and 1, written in percent. Without the percent sign, 1 could mean all or a hundredth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Share(pub f64);
+
+impl Share {
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        let percent = text.strip_suffix('%').and_then(|number| number.parse().ok());
+        let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
+        percent.map(|percent: f64| Share(percent / 100.0)).ok_or("give a share such as 50%, at most 100%")
+    }
+}
+
+/// Reads the file: what renewal needs, and the rest if that is right, too.
+pub fn read(path: &Path) -> Result<(Basis, Result<Declared>)> {
+    let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    parse(path, &text)
+}
+
+/// The same for the text of a file with this path, from whose folder all paths count.
+fn parse(path: &Path, text: &str) -> Result<(Basis, Result<Declared>)> {
+    let source = Text { path, text };
+    let basis = source.read::<BasisFile>()?.check(&source)?;
+    let declared = source.read::<File>().and_then(|file| file.check(&source, &basis));
+    Ok((basis, declared))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct BasisFile {
+    id: Option<Spanned<String>>,
+    public: Option<PathBuf>,
+    state: Option<PathBuf>,
+    sign: Option<Vec<PathBuf>>,
+    #[serde(default, deserialize_with = "public_keys")]
+    former_keys: Vec<VerifyingKey>,
+    shards: Option<u32>,
+}
+
+/// All keys of the file.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[expect(dead_code, reason = "the first six are read as those of `BasisFile`")]
+struct File {
+    id: IgnoredAny,
+    public: Option<IgnoredAny>,
+    state: Option<IgnoredAny>,
+    sign: IgnoredAny,
+    former_keys: Option<IgnoredAny>,
+    shards: Option<IgnoredAny>,
+
+    profile: Option<Spanned<String>>,
+    #[serde(default)]
+    lowercase: bool,
+    #[serde(default)]
+    sha1: bool,
+    fpr: Option<Spanned<f64>>,
+    seed: Option<u64>,
+    secret: Option<PathBuf>,
+
+    name: Option<Spanned<String>>,
+    homepage: Option<Spanned<String>>,
+    license: Option<Spanned<String>>,
+
+    #[serde(default, deserialize_with = "duration")]
+    expires_in: Option<u64>,
+    #[serde(default, deserialize_with = "duration")]
+    grace: Option<u64>,
+
+    #[serde(default)]
+    lists: BTreeMap<Spanned<String>, ListEntry>,
+    #[serde(default)]
+    allow: BTreeMap<Spanned<String>, ListEntry>,
+    #[serde(default)]
+    tags: bool,
+    #[serde(default)]
+    allow_wins: bool,
+    #[serde(default)]
+    allow_suffixes: bool,
+    #[serde(default)]
+    min_length: u64,
+    #[serde(default)]
+    min_count: u64,
+    max_removed: Option<Share>,
+    #[serde(default)]
+    dropped: Vec<Spanned<String>>,
+    parts: Option<PathBuf>,
+}
+
+/// A path alone, or a table.
+struct ListEntry(ListTable);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct ListTable {
+    file: PathBuf,
+    tag: Option<String>,
+    #[serde(default)]
+    allow_empty: bool,
+    min_keys: Option<u64>,
+    max_removed: Option<Share>,
+}
+
+impl<'de> Deserialize<'de> for ListEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = ListTable;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the path of a list, or a table such as { file = \"list.txt\", min-keys = 1000 }")
+            }
+
+            fn visit_str<E>(self, path: &str) -> Result<ListTable, E> {
+                let file = path.into();
+                Ok(ListTable { file, tag: None, allow_empty: false, min_keys: None, max_removed: None })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ListTable, A::Error> {
+                ListTable::deserialize(MapAccessDeserializer::new(map))
+            }
+        }
+        deserializer.deserialize_any(Either).map(ListEntry)
+    }
+}
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Share::parse(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let parsed = humantime::parse_duration(&text);
+    let words = |error| de::Error::custom(format!("{error}; give a time such as 7d or 12h"));
+    parsed.map(|time| Some(whole_milliseconds(time))).map_err(words)
+}
+
+fn public_keys<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<VerifyingKey>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    texts.iter().map(|text| manifest::parse_public_key(text).map_err(de::Error::custom)).collect()
+}
+
+/// The text of a file, for messages that name the line.
+struct Text<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+impl Text<'_> {
+    fn read<T: DeserializeOwned>(&self) -> Result<T> {
+        toml::from_str(self.text).map_err(|error| {
+            let words = in_words(error.message());
+            match error.span() {
+                // What is missing is nowhere.
+                Some(span) if !error.message().starts_with("missing field") => self.at(span, &words),
+                _ => self.whole(&words),
+            }
+        })
+    }
+
+    fn at(&self, span: Range<usize>, words: &str) -> Error {
+        let before = self.text.get(..span.start).unwrap_or(self.text);
+        let line = before.matches('\n').count() + 1;
+        anyhow!("{}:{line}: {words}", self.path.display())
+    }
+
+    fn whole(&self, words: &str) -> Error {
+        anyhow!("{}: {words}", self.path.display())
+    }
+
+    /// A path of the file.
+    fn path(&self, path: &Path) -> PathBuf {
+        self.path.parent().unwrap_or(Path::new("")).join(path)
+    }
+}
+
+/// An error of the parser in one line. For an unknown key, it says which one is meant.
+fn in_words(message: &str) -> String {
+    let line = message.lines().collect::<Vec<_>>().join(", ");
+    let Some(names) = line.strip_prefix("unknown field ") else { return line };
+    let mut names = names.split('`').skip(1).step_by(2);
+    let unknown = names.next().unwrap_or_default();
+    let all: Vec<_> = names.collect();
+    match similar(unknown, all.iter().copied()) {
+        Some(known) => format!("there is no key `{unknown}`; a similar one is `{known}`"),
+        None => format!("there is no key `{unknown}`; there are {}", all.join(", ")),
+    }
+}
+
+/// The name that was probably meant, as clap finds it for options.
+fn similar<'a>(unknown: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let near = names.map(|name| (strsim::jaro(unknown, name), name)).filter(|(near, _)| *near > 0.7);
+    near.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, name)| name)
+}
+
+/// The keys of a feed, of which none may be the name of a list: one that stands below `[lists]` would be a list.
+const KEYS: [&str; 27] = [
+    "id",
+    "profile",
+    "lowercase",
+    "sha1",
+    "fpr",
+    "seed",
+    "shards",
+    "secret",
+    "name",
+    "homepage",
+    "license",
+    "public",
+    "state",
+    "sign",
+    "former-keys",
+    "expires-in",
+    "grace",
+    "lists",
+    "allow",
+    "tags",
+    "allow-wins",
+    "allow-suffixes",
+    "min-length",
+    "min-count",
+    "max-removed",
+    "dropped",
+    "parts",
+];
+
+impl BasisFile {
+    fn check(self, source: &Text) -> Result<Basis> {
+        let BasisFile { id, public, state, sign, former_keys, shards } = self;
+        let missing = |words| move || source.whole(words);
+        let id = id.ok_or_else(missing("`id` is missing: `bloom-wasm feed init` adds one"))?;
+        let is_id = id.get_ref().len() == 32 && base16ct::lower::decode_vec(id.get_ref()).is_ok();
+        ensure!(is_id, source.at(id.span(), "`id` must be 32 lower-case hexadecimal digits"));
+        let sign = sign.ok_or_else(missing(
+            "`sign` is missing: name the files of the keys, or write sign = [] for a feed that nobody signs",
+        ))?;
+        let path = |given: Option<PathBuf>, name| source.path(&given.unwrap_or(PathBuf::from(name)));
+        Ok(Basis {
+            id: id.into_inner(),
+            public: path(public, "public"),
+            state: path(state, "state"),
+            sign: sign.iter().map(|key| source.path(key)).collect(),
+            former_keys,
+            shards,
+        })
+    }
+}
+
+impl File {
+    fn check(self, source: &Text, basis: &Basis) -> Result<Declared> {
+        let whole = |words: &str| source.whole(words);
+        let profile = self.profile(source)?;
+        let people = self.people(source)?;
+        let fpr = self.fpr.as_ref().map_or(profile.default_fpr(), |fpr| *fpr.get_ref());
+        if let Some(given) = self.fpr.as_ref().filter(|_| !(fpr > 0.0 && fpr < 1.0)) {
+            bail!(source.at(given.span(), "`fpr` must be above 0 and below 1"));
+        }
+        let seed = match (self.seed, &self.secret) {
+            (Some(seed), _) => seed,
+            (None, None) => 0,
+            // As random as the id, and the same for ever.
+            (None, Some(_)) => u64::from_str_radix(&basis.id[..16], 16)?,
+        };
+        let expires_in = self.expires_in.unwrap_or(7 * DAY);
+        ensure!(expires_in > 0, whole("`expires-in` must be at least 1ms"));
+        let omitted = Omitted {
+            allow_suffixes: self.allow_suffixes,
+            min_length: self.min_length,
+            min_count: self.min_count,
+        };
+        let (is_password, sha1) = (matches!(profile, Profile::Password { .. }), self.sha1);
+        for (is_wrong, words) in [
+            (omitted.allow_suffixes && profile != Profile::Url, "`allow-suffixes` needs profile = \"url\""),
+            (
+                omitted.min_length > 0 && !(is_password && !sha1),
+                "`min-length` needs profile = \"password\", without `sha1`: a hash doesn't tell how long its password is",
+            ),
+            (omitted.min_count > 0 && !sha1, "`min-count` needs `sha1`"),
+            (self.allow_wins && self.allow.is_empty(), "`allow-wins` needs [allow]"),
+        ] {
+            ensure!(!is_wrong, whole(words));
+        }
+        let dropped = self.dropped.iter().map(|name| name.get_ref().clone()).collect();
+        let source_of_keys = match &self.parts {
+            Some(parts) => {
+                ensure!(basis.shards.is_some(), whole("`parts` needs `shards`"));
+                let alone = self.lists.is_empty() && self.allow.is_empty() && !self.tags;
+                ensure!(alone, whole("`parts` can't be combined with [lists], [allow] or `tags`"));
+                let alone = !omitted.allow_suffixes && omitted.min_length == 0 && omitted.min_count == 0;
+                ensure!(alone, whole("of `parts`, nothing can be left out"));
+                Source::Parts(source.path(parts))
+            }
+            None => {
+                ensure!(
+                    !self.lists.is_empty(),
+                    whole("it has no list: name one below [lists], such as phishing = \"phishing.txt\"")
+                );
+                let lists = lists(&self.lists, self.tags, source)?;
+                let allow = lists_without_tags(&self.allow, source)?;
+                if let Some(name) = allow.keys().find(|name| lists.contains_key(*name)) {
+                    bail!(whole(&format!("{name}: this is in [lists] and in [allow]")));
+                }
+                Source::Lists { lists, allow, allow_wins: self.allow_wins, omitted }
+            }
+        };
+        for name in &self.dropped {
+            let is_there = |lists: &BTreeMap<Spanned<String>, _>| {
+                lists.keys().any(|other| other.get_ref() == name.get_ref())
+            };
+            if is_there(&self.lists) || is_there(&self.allow) {
+                let words = format!("`dropped` has {}, and there is a list of this name", name.get_ref());
+                bail!(source.at(name.span(), &words));
+            }
+        }
+        Ok(Declared {
+            profile,
+            fpr,
+            seed,
+            secret: self.secret.as_deref().map(|path| source.path(path)),
+            people,
+            expires_in,
+            grace: self.grace.unwrap_or(DAY),
+            source: source_of_keys,
+            dropped,
+            max_removed: self.max_removed.unwrap_or(MAX_REMOVED),
+        })
+    }
+
+    fn profile(&self, source: &Text) -> Result<Profile> {
+        const NAMES: &str = "\"raw\", \"url\" or \"password\"";
+        let Some(given) = &self.profile else {
+            bail!(source.whole(&format!("`profile` is missing: {NAMES}")))
+        };
+        let at = |words: &str| source.at(given.span(), words);
+        let name = given.get_ref();
+        ensure!(Profile::from_name(name, false, false).is_some(), at(&format!("`profile` must be {NAMES}")));
+        ensure!(!(self.lowercase && self.sha1), at("`lowercase` and `sha1` exclude each other"));
+        let profile = Profile::from_name(name, self.lowercase, self.sha1);
+        profile.ok_or_else(|| at("`lowercase` and `sha1` need profile = \"password\""))
+    }
+
+    fn people(&self, source: &Text) -> Result<People> {
+        let given = [("name", &self.name), ("homepage", &self.homepage), ("license", &self.license)];
+        for (key, text) in given.into_iter().filter_map(|(key, text)| Some((key, text.as_ref()?))) {
+            let words = format!("`{key}` must have 1 to {LONGEST} bytes");
+            ensure!((1..=LONGEST).contains(&text.get_ref().len()), source.at(text.span(), &words));
+        }
+        if let Some(url) = &self.homepage {
+            let is_url = ["https://", "http://"].into_iter().any(|start| url.get_ref().starts_with(start));
+            ensure!(is_url, source.at(url.span(), "`homepage` must be a URL such as https://lists.example/"));
+        }
+        let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.get_ref().clone());
+        Ok(People { name: text(&self.name), homepage: text(&self.homepage), license: text(&self.license) })
+    }
+}
+
+/// The lists of members. With `tags`, each has its name as its tag, unless it is given another.
+fn lists(
+    entries: &BTreeMap<Spanned<String>, ListEntry>,
+    tags: bool,
+    source: &Text,
+) -> Result<BTreeMap<String, List>> {
+    let list = |(name, ListEntry(table)): (&Spanned<String>, &ListEntry)| {
+        let at = |words: &str| source.at(name.span(), words);
+        let name = name.get_ref();
+        let misplaced =
+            format!("`{name}` is a key of the feed, and here it would be a list: move it above [lists]");
+        ensure!(!KEYS.contains(&&name[..]), at(&misplaced));
+        ensure!((1..=LONGEST).contains(&name.len()), at("the name of a list must have 1 to 255 bytes"));
+        let &ListTable { ref file, ref tag, allow_empty, min_keys, max_removed } = table;
+        let is_file = !file.as_os_str().is_empty() && file != Path::new("-");
+        ensure!(is_file, at(&format!("{name}: each run reads this list, so it must be a file")));
+        let tag = tag.clone().or(tags.then(|| name.clone()));
+        let is_tag = tag.as_ref().map_or(Ok(()), |tag| require_tag_name(tag));
+        is_tag.map_err(|error| at(&format!("{name}: {error}")))?;
+        let file = source.path(file);
+        Ok((name.clone(), List { file, tag, allow_empty, min_keys, max_removed }))
+    };
+    entries.iter().map(list).collect()
+}
+
+/// The lists of keys that must be absent.
+fn lists_without_tags(
+    entries: &BTreeMap<Spanned<String>, ListEntry>,
+    source: &Text,
+) -> Result<BTreeMap<String, List>> {
+    if let Some((name, _)) = entries.iter().find(|(_, ListEntry(table))| table.tag.is_some()) {
+        let words = format!("{}: keys that must be absent have no tag", name.get_ref());
+        bail!(source.at(name.span(), &words));
+    }
+    lists(entries, false, source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "00112233445566778899aabbccddeeff";
+    const KEY: &str = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+
+    /// A whole file, with more keys above its list and more lines below.
+    fn with(above: &str, below: &str) -> String {
+        format!("id = \"{ID}\"\nsign = []\nprofile = \"url\"\n{above}\n[lists]\nbad = \"bad.txt\"\n{below}")
+    }
+
+    fn read(text: &str) -> (Basis, Declared) {
+        let (basis, declared) = parse(Path::new("lists/feed.toml"), text).unwrap();
+        (basis, declared.unwrap())
+    }
+
+    /// What is said of a file, and whether renewal is stopped too.
+    fn refused(text: &str) -> (String, bool) {
+        match parse(Path::new("feed.toml"), text) {
+            Err(why) => (format!("{why:#}"), true),
+            Ok((_, declared)) => (format!("{:#}", declared.map(|_| ()).expect_err(text)), false),
+        }
+    }
+
+    #[test]
+    fn what_is_not_said_is_as_documented() {
+        let (basis, declared) = read(&with("", ""));
+        assert_eq!((basis.id.as_str(), basis.shards), (ID, None));
+        assert_eq!(
+            [&basis.public, &basis.state].map(|path| path.to_str().unwrap()),
+            ["lists/public", "lists/state"]
+        );
+        assert!(basis.sign.is_empty() && basis.former_keys.is_empty());
+        let Declared { profile, fpr, seed, secret, people, expires_in, grace, source, dropped, max_removed } =
+            declared;
+        assert_eq!((profile, fpr, seed, secret, people), (Profile::Url, 1e-3, 0, None, People::default()));
+        assert_eq!((expires_in, grace, dropped.len(), max_removed), (7 * DAY, DAY, 0, Share(0.25)));
+        let Source::Lists { lists, allow, allow_wins, omitted } = source else { panic!() };
+        assert!(allow.is_empty() && !allow_wins && !omitted.allow_suffixes);
+        let bad = List {
+            file: "lists/bad.txt".into(),
+            tag: None,
+            allow_empty: false,
+            min_keys: None,
+            max_removed: None,
+        };
+        assert_eq!(lists.into_iter().collect::<Vec<_>>(), [("bad".to_owned(), bad)]);
+    }
+
+    #[test]
+    fn all_of_it() {
+        let (basis, declared) = read(&format!(
+            "id = \"{ID}\"\nsign = [\"a.key\", \"/b.key\"]\nformer-keys = [\"{KEY}\"]\nprofile = \"password\"
+             sha1 = true\nfpr = 1e-6\nseed = 18446744073709551615\nshards = 8192\nsecret = \"secret\"
+             name = \"Bad\"\nhomepage = \"https://lists.example/\"\nlicense = \"CC0-1.0\"
+             public = \"../www\"\nstate = \"/var/lib/feed\"\nexpires-in = \"36h\"\ngrace = \"0s\"
+             tags = true\nallow-wins = true\nmin-count = 3\nmax-removed = \"12.5%\"\ndropped = [\"old\", \"older\"]
+             [lists]\nb = {{ file = \"b\", tag = \"c\", min-keys = 7, max-removed = \"100%\" }}\na = \"a\"
+             [allow.mine]\nfile = \"mine\"\nallow-empty = true\n"
+        ));
+        assert_eq!(basis.sign, ["lists/a.key", "/b.key"].map(PathBuf::from));
+        assert_eq!(basis.former_keys, [manifest::parse_public_key(KEY).unwrap()]);
+        assert_eq!([basis.public, basis.state], ["lists/../www", "/var/lib/feed"].map(PathBuf::from));
+        assert_eq!((basis.shards, declared.seed, declared.fpr), (Some(8192), u64::MAX, 1e-6));
+        assert_eq!(declared.profile, Profile::Password { lowercase: false, sha1: true });
+        assert_eq!(declared.secret, Some("lists/secret".into()));
+        let People { name, homepage, license } = declared.people;
+        let people = [name, homepage, license].map(Option::unwrap);
+        assert_eq!(people, ["Bad", "https://lists.example/", "CC0-1.0"]);
+        assert_eq!((declared.expires_in, declared.grace), (DAY * 3 / 2, 0));
+        assert_eq!(declared.max_removed, Share(0.125));
+        assert!(declared.dropped.iter().eq(["old", "older"]));
+        let Source::Lists { lists, allow, allow_wins, omitted } = declared.source else { panic!() };
+        assert!(allow_wins && omitted.min_count == 3);
+        let tags = lists.iter().map(|(name, list)| (name.as_str(), list.tag.as_deref().unwrap()));
+        assert_eq!(tags.collect::<Vec<_>>(), [("a", "a"), ("b", "c")]);
+        assert_eq!((lists["b"].min_keys, lists["b"].max_removed), (Some(7), Some(Share(1.0))));
+        assert!(allow["mine"].allow_empty && allow["mine"].file == Path::new("lists/mine"));
+        let parts = format!("id = \"{ID}\"\nsign = []\nprofile = \"raw\"\nshards = 16\nparts = \"parts\"");
+        assert!(matches!(read(&parts).1.source, Source::Parts(path) if path == Path::new("lists/parts")));
+    }
+
+    /// The seed of a keyed feed is as random as its id, and needs no state.
+    #[test]
+    fn a_secret_has_a_seed_of_its_own() {
+        assert_eq!(read(&with("secret = \"secret\"", "")).1.seed, 0x0011_2233_4455_6677);
+        assert_eq!(read(&with("secret = \"secret\"\nseed = 5", "")).1.seed, 5);
+    }
+
+    #[test]
+    fn what_renewal_needs() {
+        for (text, words) in [
+            ("id = ", "feed.toml:1: "),
+            ("id = 1\n", "feed.toml:1: invalid type: integer `1`, expected a string"),
+            ("\nid = \"x\"\nsign = []", "feed.toml:2: `id` must be 32 lower-case hexadecimal digits"),
+            ("sign = []\n", "feed.toml: `id` is missing: `bloom-wasm feed init` adds one"),
+            (
+                &format!("id = \"{ID}\""),
+                "feed.toml: `sign` is missing: name the files of the keys, or write sign = []",
+            ),
+            (&with("sign = []", ""), "feed.toml:4: duplicate key"),
+            (
+                &with("\nformer-keys = [\"x\"]", ""),
+                "feed.toml:5: give the 43 characters that `feed keygen` printed",
+            ),
+            (&with("public = 3", ""), "feed.toml:4: invalid type"),
+            (&with("shards = -1", ""), "feed.toml:4: "),
+        ] {
+            let (said, stops) = refused(text);
+            assert!(stops && said.starts_with(words), "{text}: {said}");
+            assert_eq!(said.lines().count(), 1, "{said}");
+        }
+    }
+
+    #[test]
+    fn what_renewal_does_not_need() {
+        let parts =
+            |more: &str| format!("id = \"{ID}\"\nsign = []\nprofile = \"raw\"\nparts = \"p\"\n{more}");
+        for (text, words) in [
+            // Keys that aren't known, or in the wrong place.
+            (with("nme = \"x\"", ""), "feed.toml:4: there is no key `nme`; a similar one is `name`"),
+            (
+                with("expires_in = \"7d\"", ""),
+                "feed.toml:4: there is no key `expires_in`; a similar one is `expires-in`",
+            ),
+            (
+                with("xyzzy = 1", ""),
+                "feed.toml:4: there is no key `xyzzy`; there are id, public, state, sign, ",
+            ),
+            (
+                with("", "expires-in = \"7d\""),
+                "feed.toml:7: `expires-in` is a key of the feed, and here it would be a list: move it above [lists]",
+            ),
+            (
+                with("", "[allow]\nallow-wins = true"),
+                "feed.toml:8: invalid type: boolean `true`, expected the path of a list, or a table",
+            ),
+            (with("", "[allow]\nlicense = \"x\""), "feed.toml:8: `license` is a key of the feed"),
+            (
+                with("", "more = { fil = \"x\" }"),
+                "feed.toml:7: there is no key `fil`; a similar one is `file`",
+            ),
+            (
+                with("", "[lists.more]\nfile = \"x\"\nmin-key = 3"),
+                "feed.toml:9: there is no key `min-key`; a similar one is `min-keys`",
+            ),
+            (with("", "more = { min-keys = 3 }"), "feed.toml: missing field `file`"),
+            // Values.
+            (
+                format!("id = \"{ID}\"\nsign = []"),
+                "feed.toml: `profile` is missing: \"raw\", \"url\" or \"password\"",
+            ),
+            (
+                format!("id = \"{ID}\"\nsign = []\nprofile = \"urls\""),
+                "feed.toml:3: `profile` must be \"raw\", \"url\" or \"password\"",
+            ),
+            (with("lowercase = true", ""), "feed.toml:3: `lowercase` and `sha1` need profile = \"password\""),
+            (with("fpr = 1", ""), "feed.toml:4: `fpr` must be above 0 and below 1"),
+            (with("fpr = nan", ""), "feed.toml:4: `fpr` must be above 0 and below 1"),
+            (with("seed = -1", ""), "feed.toml:4: "),
+            (with("max-removed = \"25\"", ""), "feed.toml:4: give a share such as 50%, at most 100%"),
+            (with("max-removed = 0.25", ""), "feed.toml:4: invalid type"),
+            (with("expires-in = \"7\"", ""), "feed.toml:4: time unit needed"),
+            (with("expires-in = \"0s\"", ""), "feed.toml: `expires-in` must be at least 1ms"),
+            (with("grace = 1", ""), "feed.toml:4: invalid type"),
+            (with("name = \"\"", ""), "feed.toml:4: `name` must have 1 to 255 bytes"),
+            (with("homepage = \"javascript:x\"", ""), "feed.toml:4: `homepage` must be a URL"),
+            (with("", "more = \"-\""), "feed.toml:7: more: each run reads this list, so it must be a file"),
+            (with("", "more = { file = \"x\", tag = \"a,b\" }"), "feed.toml:7: more: "),
+            (with("tags = true", "\"a,b\" = \"x\""), "feed.toml:7: a,b: "),
+            // What doesn't go together.
+            (
+                format!("id = \"{ID}\"\nsign = []\nprofile = \"raw\""),
+                "feed.toml: it has no list: name one below [lists]",
+            ),
+            (with("allow-wins = true", ""), "feed.toml: `allow-wins` needs [allow]"),
+            (with("min-length = 1", ""), "feed.toml: `min-length` needs profile = \"password\""),
+            (with("min-count = 1", ""), "feed.toml: `min-count` needs `sha1`"),
+            (with("", "[allow]\nbad = \"x\""), "feed.toml: bad: this is in [lists] and in [allow]"),
+            (
+                with("", "[allow]\nx = { file = \"x\", tag = \"y\" }"),
+                "feed.toml:8: x: keys that must be absent have no tag",
+            ),
+            (
+                with("dropped = [\"old\",\n\"bad\"]", ""),
+                "feed.toml:5: `dropped` has bad, and there is a list of this name",
+            ),
+            (with("parts = \"p\"", ""), "feed.toml: `parts` needs `shards`"),
+            (
+                parts("shards = 4\ntags = true"),
+                "feed.toml: `parts` can't be combined with [lists], [allow] or `tags`",
+            ),
+            (
+                parts("shards = 4\n[lists]\na = \"a\""),
+                "feed.toml: `parts` can't be combined with [lists], [allow] or `tags`",
+            ),
+        ] {
+            let (said, stops) = refused(&text);
+            assert!(!stops && said.starts_with(words), "{text}: {said}");
+            assert_eq!(said.lines().count(), 1, "{said}");
+        }
+    }
+
+    #[test]
+    fn every_key_is_among_the_keys() {
+        let said = toml::from_str::<File>("\"\" = 0").map(|_| ()).unwrap_err();
+        let mut fields: Vec<_> = said.message().split('`').skip(3).step_by(2).collect();
+        let mut keys = KEYS.to_vec();
+        fields.sort_unstable();
+        keys.sort_unstable();
+        assert_eq!(fields, keys);
+    }
+
+    #[test]
+    fn shares() {
+        for (text, expected) in [("0%", 0.0), ("25%", 0.25), ("12.5%", 0.125), ("100%", 1.0), ("1e1%", 0.1)] {
+            assert_eq!(Share::parse(text), Ok(Share(expected)), "{text}");
+        }
+        for text in ["", "%", "1", "0.5", "50 %", "-1%", "100.1%", "NaN%", "inf%", "half"] {
+            assert!(Share::parse(text).is_err(), "{text}");
+        }
+    }
+}
