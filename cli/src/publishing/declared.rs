@@ -18,7 +18,7 @@ use serde::de::{self, DeserializeOwned, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
-use super::manifest;
+use super::manifest::{self, LONGEST_TEXT, People};
 use crate::args::number::whole_milliseconds;
 use crate::args::omitted::Omitted;
 
@@ -29,8 +29,6 @@ const DAY: u64 = 24 * 60 * 60 * 1000;
 /// Less than the third that is gone if one of three parts of a list is missing, and more than lists lose from day to
 /// day.
 const MAX_REMOVED: Share = Share(0.25);
-/// The longest texts for people, in bytes.
-const LONGEST: usize = 255;
 
 /// What signing the last list anew needs.
 #[derive(Debug)]
@@ -61,14 +59,6 @@ pub struct Declared {
     /// The names of lists that are gone.
     pub dropped: BTreeSet<String>,
     pub max_removed: Share,
-}
-
-/// What is only for people, and free to change.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct People {
-    pub name: Option<String>,
-    pub homepage: Option<String>,
-    pub license: Option<String>,
 }
 
 /// What a feed is made of.
@@ -439,8 +429,8 @@ impl File {
     fn people(&self, source: &Text) -> Result<People> {
         let given = [("name", &self.name), ("homepage", &self.homepage), ("license", &self.license)];
         for (key, text) in given.into_iter().filter_map(|(key, text)| Some((key, text.as_ref()?))) {
-            let words = format!("`{key}` must have 1 to {LONGEST} bytes");
-            ensure!((1..=LONGEST).contains(&text.get_ref().len()), source.at(text.span(), &words));
+            let words = format!("`{key}` must have 1 to {LONGEST_TEXT} bytes");
+            ensure!((1..=LONGEST_TEXT).contains(&text.get_ref().len()), source.at(text.span(), &words));
         }
         if let Some(url) = &self.homepage {
             let is_url = ["https://", "http://"].into_iter().any(|start| url.get_ref().starts_with(start));
@@ -463,7 +453,7 @@ fn lists(
         let misplaced =
             format!("`{name}` is a key of the feed, and here it would be a list: move it above [lists]");
         ensure!(!KEYS.contains(&&name[..]), at(&misplaced));
-        ensure!((1..=LONGEST).contains(&name.len()), at("the name of a list must have 1 to 255 bytes"));
+        ensure!((1..=LONGEST_TEXT).contains(&name.len()), at("the name of a list must have 1 to 255 bytes"));
         let &ListTable { ref file, ref tag, allow_empty, min_keys, max_removed } = table;
         let is_file = !file.as_os_str().is_empty() && file != Path::new("-");
         ensure!(is_file, at(&format!("{name}: each run reads this list, so it must be a file")));

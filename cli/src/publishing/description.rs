@@ -13,7 +13,7 @@ use bloom_wasm::slots::{LOWEST, LOWEST_URL};
 use bloom_wasm::{Kind, Profile};
 
 use super::feed::include_fpr;
-use super::manifest::{self, FeedPayload, Head, Identity, Manifest, ManifestPayload, ShardsPayload};
+use super::manifest::{self, FeedPayload, Head, Identity, Manifest, ManifestPayload, People, ShardsPayload};
 use super::state::{NO_STATE, Settings, State, StateFolder};
 use super::trust::{self, Live, Trust};
 use crate::args::number::{parse_fpr, whole_milliseconds};
@@ -150,7 +150,8 @@ impl DescriptionArgs {
             .as_ref()
             .map_or(Ok(()), |name| bloom_wasm::internal::require_name(name))
             .context("--name")?;
-        Ok(State::new(Identity::new(feed_id, self.name.clone(), profile, fpr, &hashing), self.shards))
+        let people = People { name: self.name.clone(), ..People::default() };
+        Ok(State::new(Identity::new(feed_id, people, profile, fpr, &hashing), self.shards))
     }
 
     /// What the keys are, if that is said.
@@ -163,7 +164,7 @@ impl DescriptionArgs {
         let has = |option: &str, is: String| {
             format!("--{option}: the feed has {is}; begin another feed to change that")
         };
-        let Identity { name, fpr, seed, .. } = &state.identity;
+        let Identity { people: People { name, .. }, fpr, seed, .. } = &state.identity;
         let profile = state.identity.profile()?;
         if let Some(given) = self.profile()? {
             ensure!(given == profile, "{}", has("profile", in_options(profile)));

@@ -351,7 +351,7 @@ impl Next {
         if let Some(secret) = &publisher.secret {
             builder = builder.secret(secret.clone());
         }
-        if let Some(name) = &state.identity.name {
+        if let Some(name) = &state.identity.people.name {
             builder = builder.name(name);
         }
         let filter = match &self.tagged {
@@ -375,7 +375,7 @@ impl Next {
             None => child.stack_mut().update(Update { live: &self.members, removed, allowed, fpr })?,
             Some(live) => child.stack_mut().update_tagged(TaggedUpdate { live, removed, allowed, fpr })?,
         }
-        child.describe(state.identity.name.clone(), None)?;
+        child.describe(state.identity.people.name.clone(), None)?;
         Ok(Delta::between(&parent, &child)?.encode()?)
     }
 

@@ -8,7 +8,9 @@ use anyhow::{Context, Result, bail, ensure};
 use ed25519_dalek::VerifyingKey;
 use serde::Serialize;
 
-use super::manifest::{self, FeedPayload, Head, Identity, Manifest, ManifestPayload, ShardsPayload, hex};
+use super::manifest::{
+    self, FeedPayload, Head, Identity, Manifest, ManifestPayload, People, ShardsPayload, hex,
+};
 use super::published::{read_entries, read_file, read_files};
 use super::shards::count;
 use super::trust::is_over;
@@ -155,7 +157,7 @@ impl Folder {
     /// The same for people.
     pub fn rows(&self) -> Result<Vec<Row>> {
         let Head { identity, generation, created_at, expires, count, .. } = self.head();
-        let Identity { feed_id, name, fpr, seed, .. } = identity;
+        let Identity { feed_id, people: People { name, homepage, license }, fpr, seed, .. } = identity;
         let profile = identity.profile()?;
         let (lowercase, sha1) = profile.password();
         let and = |is, what| if is { what } else { "" };
@@ -178,6 +180,8 @@ impl Folder {
             ),
             ("keys", grouped(*count)),
         ];
+        let more = [("homepage", homepage), ("license", license)];
+        rows.extend(more.into_iter().filter_map(|(what, text)| Some((what, text.clone()?))));
         let budget = ("budget", format!("{} per {per}", rate(*fpr)));
         match &self.contents {
             Contents::Whole(blob, payload) => {

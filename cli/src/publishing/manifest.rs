@@ -32,16 +32,31 @@ pub const VERSION: u32 = 1;
 const MAX_NUMBER: u64 = (1 << 53) - 1;
 /// The latest time of a JavaScript `Date`, in milliseconds.
 const MAX_TIME: u64 = 8_640_000_000_000_000;
+/// The longest name, homepage or license, in bytes.
+pub const LONGEST_TEXT: usize = 255;
 const ALGORITHM: &str = "EdDSA";
 
 /// What a manifest describes.
-pub trait ManifestPayload: Clone + Serialize + DeserializeOwned {
+pub trait ManifestPayload: Clone + PartialEq + Serialize + DeserializeOwned {
     /// The manifest's name in its folder.
     const FILE: &'static str;
     /// The `typ` of its signatures.
     const TYPE: &'static str;
 
     fn head(&self) -> &Head;
+
+    fn head_mut(&mut self) -> &mut Head;
+
+    /// How many shards there are; none in a feed of one filter.
+    fn shards(&self) -> Option<u32>;
+
+    /// Whether it says the same as another, apart from its generation and times.
+    fn is_as(&self, other: &Self) -> bool {
+        let Head { generation, created_at, expires, .. } = *other.head();
+        let mut this = self.clone();
+        *this.head_mut() = Head { generation, created_at, expires, ..this.head().clone() };
+        this == *other
+    }
 
     /// The names of the files that it lists; with shards, those of the pages.
     fn files(&self) -> Vec<String>;
@@ -77,8 +92,8 @@ struct Header {
 #[serde(rename_all = "camelCase")]
 pub struct Identity {
     pub feed_id: String,
-    #[serde(default, deserialize_with = "text", skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
+    #[serde(flatten)]
+    pub people: People,
     profile: String,
     /// How passwords are compared, with the profile `password`.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -90,6 +105,17 @@ pub struct Identity {
     /// The check value of the secret, in 16 hexadecimal digits, if the filter is keyed.
     #[serde(default, deserialize_with = "text", skip_serializing_if = "Option::is_none")]
     check: Option<String>,
+}
+
+/// What is only for people, and may change from one generation to the next.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct People {
+    #[serde(default, deserialize_with = "text", skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(default, deserialize_with = "text", skip_serializing_if = "Option::is_none")]
+    pub homepage: Option<String>,
+    #[serde(default, deserialize_with = "text", skip_serializing_if = "Option::is_none")]
+    pub license: Option<String>,
 }
 
 /// What both kinds of payloads begin with. Times are in milliseconds since 1970.
@@ -106,7 +132,7 @@ pub struct Head {
 }
 
 /// What the manifest of a feed says.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct FeedPayload {
     #[serde(flatten)]
     pub head: Head,
@@ -162,7 +188,7 @@ fn tags<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Tag>>, 
 }
 
 /// A file of a feed.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct File {
     pub kind: FileKind,
     pub bytes: u64,
@@ -170,7 +196,7 @@ pub struct File {
     pub sha256: String,
 }
 
-#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", try_from = "String")]
 pub enum FileKind {
     Base,
@@ -227,22 +253,43 @@ pub fn check_expiry(time: u64) -> Result<()> {
 }
 
 impl Identity {
-    pub fn new(feed_id: String, name: Option<String>, profile: Profile, fpr: f64, hashing: &Hashing) -> Self {
+    pub fn new(feed_id: String, people: People, profile: Profile, fpr: f64, hashing: &Hashing) -> Self {
         let (lowercase, sha1) = profile.password();
         let check = hashing.check().map(|check| format!("{check:016x}"));
         let (profile, seed) = (profile.name().to_owned(), hashing.seed().to_string());
-        Identity { feed_id, name, profile, lowercase, sha1, fpr, seed, check }
+        Identity { feed_id, people, profile, lowercase, sha1, fpr, seed, check }
     }
 
     fn check(&self) -> Result<()> {
         ensure!(is_hex(&self.feed_id, 32), "a bad feedId");
-        ensure!(self.name.as_ref().is_none_or(|name| name.len() <= 255), "the name is too long");
+        let People { name, homepage, license } = &self.people;
+        let is_short = |text: &Option<String>| text.as_ref().is_none_or(|text| text.len() <= LONGEST_TEXT);
+        ensure!([name, homepage, license].into_iter().all(is_short), "a text for people is too long");
         self.profile()?;
         ensure!(!(self.lowercase && self.sha1), "lowercase and sha1 exclude each other");
         ensure!(self.fpr > 0.0 && self.fpr < 1.0, "fpr is out of range");
         ensure!(self.seed.parse().is_ok_and(|seed: u64| seed.to_string() == self.seed), "a bad seed");
         ensure!(self.check.as_ref().is_none_or(|check| is_hex(check, 16)), "a bad check");
         Ok(())
+    }
+
+    /// What differs from another one although it must stay the same for ever, and what it was there.
+    pub fn difference(&self, before: &Identity) -> Option<(&'static str, String)> {
+        let is_keyed = |identity: &Identity| identity.check.is_some();
+        let differences = [
+            ("id", self.feed_id != before.feed_id, before.feed_id.clone()),
+            ("profile", self.profile != before.profile, before.profile.clone()),
+            ("lowercase", self.lowercase != before.lowercase, before.lowercase.to_string()),
+            ("sha1", self.sha1 != before.sha1, before.sha1.to_string()),
+            ("fpr", self.fpr != before.fpr, before.fpr.to_string()),
+            ("seed", self.seed != before.seed, before.seed.clone()),
+            (
+                "secret",
+                self.check != before.check,
+                if is_keyed(before) { "another" } else { "none" }.to_owned(),
+            ),
+        ];
+        differences.into_iter().find(|(_, differs, _)| *differs).map(|(key, _, was)| (key, was))
     }
 
     /// What the keys are.
@@ -292,6 +339,14 @@ impl ManifestPayload for FeedPayload {
         &self.head
     }
 
+    fn head_mut(&mut self) -> &mut Head {
+        &mut self.head
+    }
+
+    fn shards(&self) -> Option<u32> {
+        None
+    }
+
     fn files(&self) -> Vec<String> {
         self.files.iter().map(|file| file.sha256.clone()).collect()
     }
@@ -310,13 +365,6 @@ impl ManifestPayload for FeedPayload {
 }
 
 impl ShardsPayload {
-    /// Whether it says the same as another, apart from its generation and times.
-    pub fn is_as(&self, other: &Self) -> bool {
-        let Head { generation, created_at, expires, .. } = other.head;
-        let head = Head { generation, created_at, expires, ..self.head.clone() };
-        ShardsPayload { head, ..self.clone() } == *other
-    }
-
     /// The names of the tags, by their numbers; none in a filter without tags.
     pub fn tag_names(&self) -> impl Iterator<Item = &str> {
         self.tags.iter().flatten().map(|tag| &tag.name[..])
@@ -340,6 +388,14 @@ impl ManifestPayload for ShardsPayload {
 
     fn head(&self) -> &Head {
         &self.head
+    }
+
+    fn head_mut(&mut self) -> &mut Head {
+        &mut self.head
+    }
+
+    fn shards(&self) -> Option<u32> {
+        Some(self.shards)
     }
 
     fn files(&self) -> Vec<String> {

@@ -455,7 +455,7 @@ mod tests {
     use bloom_wasm::Profile;
     use clap::Parser;
 
-    use super::super::manifest::{File, FileKind, Identity, sha256};
+    use super::super::manifest::{File, FileKind, Identity, People, sha256};
     use super::super::trust::KeyArgs;
     use super::*;
 
@@ -478,7 +478,7 @@ mod tests {
         let [dir, private] = ["public", "state"].map(|name| folder.path().join(name));
         fs::create_dir(&dir).unwrap();
         StateFolder::create(&private).unwrap();
-        let identity = Identity::new("0".repeat(32), None, Profile::Raw, 0.1, &Hashing::from(0));
+        let identity = Identity::new("0".repeat(32), People::default(), Profile::Raw, 0.1, &Hashing::from(0));
         let signed = |generation| {
             let (created_at, expires) = (generation, generation + DAY);
             let identity = identity.clone();

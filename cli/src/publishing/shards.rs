@@ -13,7 +13,7 @@ use bloom_wasm::shards::{Entry, MAX_SHARD, Sharding, write_page};
 use bloom_wasm::{Filter, Kind, RibbonFilter};
 
 use super::guard::{Change, GuardArgs};
-use super::manifest::{self, ShardsPayload, Tag, hex, sha256};
+use super::manifest::{self, ManifestPayload, ShardsPayload, Tag, hex, sha256};
 use super::publication::{Publication, Renewal};
 use super::published;
 use super::state::{Lists, Parts, Settings};

@@ -121,7 +121,7 @@ impl Lists {
 }
 
 /// A file of the feed.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FeedFile {
     #[serde(flatten)]
     pub file: File,
@@ -132,7 +132,7 @@ pub struct FeedFile {
 }
 
 /// A file that no manifest names any more.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unlisted {
     pub sha256: String,
     /// The time, in milliseconds since 1970, from which only clients that are already fetching it need it; null if no
@@ -142,7 +142,7 @@ pub struct Unlisted {
 }
 
 /// The parts of which a generation was made.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Parts {
     pub dir: PathBuf,
     /// The first 8 bytes of the hash of each, in the order of the shards.
@@ -152,7 +152,7 @@ pub struct Parts {
 }
 
 /// A file of digests, 8 bytes each, little-endian.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DigestFile {
     name: String,
     /// The digest of the file under seed 0 (FORMAT.md section 3), in hexadecimal digits.

@@ -202,12 +202,12 @@ mod tests {
     use bloom_wasm::Profile;
     use bloom_wasm::hash::Hashing;
 
-    use super::super::manifest::Identity;
+    use super::super::manifest::{Identity, People};
     use super::*;
 
     #[test]
     fn no_generation_above_2_to_the_40_is_signed() {
-        let identity = Identity::new("0".repeat(32), None, Profile::Raw, 0.1, &Hashing::from(0));
+        let identity = Identity::new("0".repeat(32), People::default(), Profile::Raw, 0.1, &Hashing::from(0));
         let head = Head { version: 1, identity, generation: 1, created_at: 0, expires: 0, count: 0 };
         for (generation, may) in [(1, true), (1 << 40, true), ((1 << 40) + 1, false)] {
             assert_eq!(require_signable(&Head { generation, ..head.clone() }).is_ok(), may, "{generation}");

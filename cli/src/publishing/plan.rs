@@ -1,0 +1,763 @@
+//! What a run of `feed publish` does, as one value that is made before anything is done: from what is known, without a
+//! disk, a clock or chance. [`Known::plan`] makes it; carrying it out is a loop over its steps. FEED-FORMAT.md, "What a
+//! publisher must do".
+
+use anyhow::{Result, bail, ensure};
+
+use super::manifest::{Head, Identity, Manifest, ManifestPayload};
+use super::record::{Record, Whole};
+use super::refusal::{Change, Lists, Rules};
+use super::state::{Parts, Unlisted};
+
+/// The highest generation that is believed or signed. The seconds since 1970 reach it in 34,000 years.
+pub const MAX_GENERATION: u64 = 1 << 40;
+
+/// What is known before a run. Times are in milliseconds since 1970.
+pub struct Known<'a, P> {
+    /// What the state says, and the manifest that it has; none for both if there is no state.
+    pub record: Option<Record>,
+    pub last: Option<Seen<P>>,
+    pub live: Live<P>,
+    /// The time, and the one of publication.
+    pub clock: u64,
+    pub now: u64,
+    /// How long a file that is no longer needed stays; none if the feed doesn't say so because of a mistake.
+    pub grace: Option<u64>,
+    /// Signs a payload, and returns the text of the manifest.
+    pub sign: &'a dyn Fn(&P) -> Result<String>,
+}
+
+/// The manifest in the folder that is served.
+pub enum Live<P> {
+    None,
+    /// One that the feed's own keys have signed, or that the state knows.
+    Ours(Seen<P>),
+    /// One that isn't believed, and why.
+    Strange(String),
+}
+
+/// A manifest.
+#[derive(Clone)]
+pub struct Seen<P> {
+    pub text: String,
+    /// The hash of its payload.
+    pub hash: String,
+    pub payload: P,
+    /// Whether the keys of this run have signed it, and no others.
+    pub is_signed_by_all: bool,
+    /// Whether no others have signed it than the keys of this run and former ones.
+    pub is_signed_by_known: bool,
+}
+
+/// What the lists gave, made into a generation, and what may become of it.
+pub struct Next<'a, P> {
+    pub made: Made<P>,
+    pub lists: Lists,
+    pub allow: Lists,
+    /// What has changed, if the keys of the last generation are known one by one.
+    pub changes: Option<Changes>,
+    /// How many keys each tag of the last generation had, and has now, unless it is gone.
+    pub tags: Vec<(String, Change)>,
+    pub rules: Rules<'a>,
+}
+
+/// A generation.
+pub struct Made<P> {
+    /// What its manifest says, apart from its number and times.
+    pub payload: P,
+    pub expires_in: u64,
+    pub whole: Option<Whole>,
+    pub parts: Option<Parts>,
+    /// The names of the files that must be written.
+    pub files: Vec<String>,
+}
+
+/// The keys that are gone, that stay, and those of them that get other tags.
+#[derive(Debug, Clone, Copy)]
+pub struct Changes {
+    pub removed: u64,
+    pub stay: u64,
+    pub retagged: u64,
+}
+
+/// What a run does.
+#[derive(Debug)]
+pub struct Plan<P> {
+    pub end: End<P>,
+    /// In this order. If one fails, none that follows is carried out: the next run goes on from what is there.
+    pub steps: Vec<Step>,
+}
+
+/// What becomes of it.
+#[derive(Debug)]
+pub enum End<P> {
+    Published(P),
+    /// The list, and the manifest in place, are as they were.
+    Unchanged,
+    /// The next list is refused.
+    Refused {
+        why: String,
+        renewal: Renewal,
+    },
+}
+
+/// What becomes of the last list, if the next one is refused.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Renewal {
+    /// There is none in place, or none that is this feed's.
+    None,
+    /// It lasts long enough.
+    NotYet,
+    /// It is signed anew, with this number.
+    Signed(u64),
+    /// It isn't known, since the state is an old copy: the manifest in place has another.
+    Old,
+    /// It isn't known, since the state was lost.
+    Lost,
+}
+
+#[derive(Debug, PartialEq)]
+pub enum Step {
+    /// Nothing is signed unless the files of the last manifest are whole.
+    Require,
+    /// Saves the state.
+    Remember(Box<Record>),
+    /// Writes the files that were made.
+    Write,
+    /// Puts this manifest in place.
+    Put(String),
+    /// Deletes the parts that are used up, and then forgets them.
+    Spend,
+    /// Deletes these files, and then forgets those that are gone.
+    Delete(Vec<Unlisted>),
+}
+
+impl<P: ManifestPayload> Known<'_, P> {
+    fn ours(&self) -> Option<&Seen<P>> {
+        if let Live::Ours(seen) = &self.live { Some(seen) } else { None }
+    }
+
+    /// Whether the manifest in place may have a newer list than the state. Numbers and times don't tell, since two copies
+    /// of a state may go on from the same generation.
+    fn is_old(&self) -> bool {
+        let follows = |record: &Record| self.ours().is_none_or(|live| record.follows(&live.hash));
+        self.record.as_ref().is_some_and(|record| !follows(record))
+    }
+
+    /// Whether the manifest in place is the one that the state has.
+    fn is_in_place(&self) -> bool {
+        self.ours().zip(self.last.as_ref()).is_some_and(|(live, last)| live.text == last.text)
+    }
+
+    /// The manifest whose keys are those that clients may know.
+    fn newest(&self) -> Option<&Seen<P>> {
+        let (live, last) = (self.ours(), self.last.as_ref());
+        // Of two with one number it is the state's, since a host can add signatures to its own.
+        let number = |seen: &Seen<P>| seen.payload.head().generation;
+        match (live, last) {
+            (Some(live), Some(last)) => Some(if number(live) > number(last) { live } else { last }),
+            (live, last) => live.or(last),
+        }
+    }
+
+    /// Fails if this run may sign nothing, not even the last list anew.
+    pub fn require_signable(&self) -> Result<()> {
+        if let (Live::Strange(why), None) = (&self.live, &self.last) {
+            bail!("{why}; and no state tells what was published");
+        }
+        let is_known = self.newest().is_none_or(|newest| newest.is_signed_by_known);
+        ensure!(
+            is_known,
+            "another key has signed the feed until now, and clients may know only that one: add it to `sign`; if it is \
+             lost, or no client needs it any more, add its public key to `former-keys`"
+        );
+        self.number().map(|_| ())
+    }
+
+    /// Fails for a feed that contradicts what was published: clients rely on it.
+    pub fn require_same(&self, identity: &Identity, shards: Option<u32>) -> Result<()> {
+        let published = [self.last.as_ref(), self.ours()].into_iter().flatten().map(|seen| &seen.payload);
+        for before in published {
+            if let Some((key, was)) = identity.difference(&before.head().identity) {
+                bail!("`{key}` was {was}, and a feed keeps it for ever; begin another feed to change that");
+            }
+            let was = before.shards().map_or("none".to_owned(), |shards| shards.to_string());
+            ensure!(
+                before.shards() == shards,
+                "`shards` was {was}, and a feed keeps it for ever; begin another feed to change that"
+            );
+        }
+        Ok(())
+    }
+
+    /// The number of the next generation: one that nobody has seen, whatever was lost or restored.
+    fn number(&self) -> Result<u64> {
+        let signed = self.record.as_ref().map_or(0, |record| record.signed);
+        let known = self.ours().map_or(signed, |live| signed.max(live.payload.head().generation));
+        ensure!(
+            known < MAX_GENERATION,
+            "generation {known} is much too high: the feed may have been taken over; docs/feeds.md says how to go on"
+        );
+        Ok((known + 1).max(self.clock / 1000))
+    }
+
+    /// Why the next list is refused, if it is.
+    pub fn objection(&self, next: &Next<P>) -> Option<String> {
+        let Next { made, lists, allow, changes, tags, rules } = next;
+        let head = made.payload.head();
+        if let Err(why) = self.require_same(&head.identity, made.payload.shards()) {
+            return Some(format!("{why:#}"));
+        }
+        let is_empty = head.count == 0 && !rules.lists.values().all(|list| list.allow_empty);
+        let none = Lists::new();
+        let of_record = |of: fn(&Record) -> &Lists| self.record.as_ref().map_or(&none, of);
+        let [members, allowed] = [of_record(|record| &record.lists), of_record(|record| &record.allow)];
+        let of_lists = || {
+            rules
+                .of_lists(lists, allow)
+                .or_else(|| rules.after([members, lists], rules.lists))
+                .or_else(|| rules.after([allowed, allow], rules.allow))
+                .or_else(|| rules.renamed([members, lists]))
+        };
+        let before = if self.is_old() { self.ours() } else { self.last.as_ref().or(self.ours()) };
+        let last = before.map_or(0, |seen| seen.payload.head().count);
+        let total = match changes.filter(|changes| !self.is_old() && changes.stay + changes.removed >= last) {
+            Some(changes) => Change { before: last, removed: changes.removed },
+            None => Change::of_counts(last, head.count),
+        };
+        let is_lost = self.last.is_none() && self.ours().is_some();
+        of_lists()
+            .or_else(|| {
+                is_empty.then(|| "no key is left; `allow-empty = true` of all lists allows that".to_owned())
+            })
+            .or_else(|| rules.removed("", total))
+            .or_else(|| tags.iter().find_map(|(tag, change)| rules.removed(&format!("{tag}: "), *change)))
+            .or_else(|| changes.and_then(|changes| rules.retagged(changes.stay, changes.retagged)))
+            .or_else(|| is_lost.then(|| rules.unknown()).flatten())
+    }
+
+    /// What this run does. `next` is what it would publish, or why there is nothing. `again` are the files of the last
+    /// list, made anew, if they were damaged.
+    ///
+    /// # Errors
+    /// If it may sign nothing.
+    pub fn plan(&self, next: Result<&Next<P>, String>, again: Option<&Made<P>>) -> Result<Plan<P>> {
+        self.require_signable()?;
+        let published = next.and_then(|next| {
+            self.objection(next).map_or(Ok(()), Err)?;
+            self.publish(next).map_err(|why| format!("{why:#}"))
+        });
+        let mut plan = published.or_else(|why| self.renew(why, again))?;
+        let (record, live) = match (plan.after(), plan.put()) {
+            (Some(record), Some(text)) => {
+                (record.clone(), Some(Manifest::<P>::parse(text.as_bytes())?.payload()?))
+            }
+            (Some(record), None) => (record.clone(), self.ours().map(|live| live.payload.clone())),
+            (None, _) => return Ok(plan),
+        };
+        plan.steps.extend(self.delete(&record, live.as_ref()));
+        Ok(plan)
+    }
+
+    /// What a run does before it reads any list: it deletes what failed or killed runs left.
+    pub fn tidy(&self) -> Vec<Step> {
+        let mut record = self.start();
+        let is_used_up = record.parts.as_ref().map(|parts| parts.published || self.is_in_place());
+        if is_used_up == Some(false) {
+            record.parts = None;
+        }
+        let delete = self.delete(&record, self.ours().map(|live| &live.payload));
+        let is_known = self.record.as_ref().map_or(record.unlisted.is_empty(), |known| *known == record);
+        let remember = (!is_known).then(|| Step::Remember(Box::new(record)));
+        let spend = (is_used_up == Some(true)).then_some(Step::Spend);
+        remember.into_iter().chain(spend).chain(delete).collect()
+    }
+
+    /// The state at the start of a run.
+    fn start(&self) -> Record {
+        let mut record = self.record.clone().unwrap_or_else(Record::new);
+        let named = self.last.as_ref().map_or(Vec::new(), |last| last.payload.files());
+        let live = self.ours().map_or(Vec::new(), |live| live.payload.files());
+        record.unlist(live, &named, self.now);
+        let is_sure = match (&self.last, self.ours()) {
+            (Some(_), Some(live)) => record.follows(&live.hash),
+            (last, live) => last.is_none() && live.is_none(),
+        };
+        for unlisted in &mut record.unlisted {
+            // Runs that this state doesn't know may have named such a file again, and dropped it a moment ago. And a
+            // clock may have been wrong.
+            let since = if is_sure { unlisted.since } else { Some(self.now) };
+            unlisted.since = since.map(|since| since.min(self.now));
+        }
+        record
+    }
+
+    fn publish(&self, next: &Next<P>) -> Result<Plan<P>> {
+        let made = &next.made;
+        let is_same = made.files.is_empty() && self.is_fresh(made.expires_in);
+        let mut record = self.start();
+        (record.lists, record.allow) = (next.lists.clone(), next.allow.clone());
+        if is_same && self.last.as_ref().is_some_and(|last| made.payload.is_as(&last.payload)) {
+            let is_known = self.record.as_ref() == Some(&record);
+            let steps = if is_known { Vec::new() } else { vec![Step::Remember(Box::new(record))] };
+            return Ok(Plan { end: End::Unchanged, steps });
+        }
+        let (payload, steps) = self.sign(made, record, made.expires_in)?;
+        Ok(Plan { end: End::Published(payload), steps })
+    }
+
+    /// Clients must not lose the list that they have because the next one is wrong for days, so it is signed anew for as
+    /// long again if it is about to expire. Nothing old is signed as new.
+    fn renew(&self, why: String, again: Option<&Made<P>>) -> Result<Plan<P>> {
+        let refused =
+            |renewal| Ok(Plan { end: End::Refused { why: why.clone(), renewal }, steps: Vec::new() });
+        let (last, live) = match (&self.last, self.ours()) {
+            (Some(last), Some(live)) => (last, live),
+            (None, Some(_)) => return refused(Renewal::Lost),
+            (_, None) => return refused(Renewal::None),
+        };
+        if self.is_old() && live.payload.files() != last.payload.files() {
+            return refused(Renewal::Old);
+        }
+        let Head { created_at, expires, .. } = *last.payload.head();
+        let expires_in = expires.saturating_sub(created_at);
+        if again.is_none() && self.is_fresh(expires_in) {
+            return refused(Renewal::NotYet);
+        }
+        let record = self.start();
+        let as_it_was = || Made {
+            payload: last.payload.clone(),
+            expires_in,
+            whole: record.whole.clone(),
+            parts: None,
+            files: Vec::new(),
+        };
+        let (payload, mut steps) = match again {
+            Some(again) => self.sign(again, record, expires_in)?,
+            None => self.sign(&as_it_was(), record, expires_in)?,
+        };
+        if again.is_none() {
+            steps.insert(0, Step::Require);
+        }
+        let renewal = Renewal::Signed(payload.head().generation);
+        Ok(Plan { end: End::Refused { why, renewal }, steps })
+    }
+
+    /// Whether the state's manifest is in place, is signed as it should be, and more than half of its lifetime is left.
+    fn is_fresh(&self, expires_in: u64) -> bool {
+        let is_fresh =
+            |live: &Seen<P>| live.is_signed_by_all && live.payload.head().is_fresh(self.now, expires_in);
+        self.is_in_place() && self.ours().is_some_and(is_fresh)
+    }
+
+    /// The next manifest, and the steps until it is in place.
+    fn sign(&self, made: &Made<P>, mut record: Record, expires_in: u64) -> Result<(P, Vec<Step>)> {
+        let mut payload = made.payload.clone();
+        let head = payload.head_mut();
+        head.generation = self.number()?;
+        (head.created_at, head.expires) = (self.now, self.now.saturating_add(expires_in));
+        let text = (self.sign)(&payload)?;
+        let mut steps = Vec::new();
+        if !made.files.is_empty() {
+            let mut announced = self.start();
+            made.files.iter().for_each(|file| announced.announce(file));
+            steps.extend([Step::Remember(Box::new(announced)), Step::Write]);
+        }
+        let replaced = [self.last.as_ref(), self.ours()].into_iter().flatten();
+        let replaced = replaced.flat_map(|seen| seen.payload.files()).collect();
+        record.unlist(replaced, &payload.files(), self.now);
+        self.ours().into_iter().for_each(|live| record.follow(live.hash.clone()));
+        record.follow(Manifest::<P>::parse(text.as_bytes())?.hash());
+        record.signed = payload.head().generation;
+        record.manifest.clone_from(&text);
+        record.whole.clone_from(&made.whole);
+        record.parts.clone_from(&made.parts);
+        steps.extend([Step::Remember(Box::new(record.clone())), Step::Put(text)]);
+        if let Some(parts) = &mut record.parts {
+            // Now they are, whatever is in the folder later.
+            parts.published = true;
+            steps.extend([Step::Remember(Box::new(record)), Step::Spend]);
+        }
+        Ok((payload, steps))
+    }
+
+    /// The files that nobody needs any more: no client, and no manifest.
+    fn delete(&self, record: &Record, live: Option<&P>) -> Option<Step> {
+        let live = live.map_or(Vec::new(), |live| live.files());
+        let is_fetched = |since: u64| self.grace.is_none_or(|grace| self.now < since.saturating_add(grace));
+        let stays =
+            |unlisted: &&Unlisted| unlisted.since.is_some_and(is_fetched) || live.contains(&unlisted.sha256);
+        let due: Vec<_> = record.unlisted.iter().filter(|unlisted| !stays(unlisted)).cloned().collect();
+        (!due.is_empty()).then_some(Step::Delete(due))
+    }
+}
+
+impl<P> Plan<P> {
+    /// The state after it.
+    pub fn after(&self) -> Option<&Record> {
+        self.steps.iter().rev().find_map(|step| match step {
+            Step::Remember(record) => Some(&**record),
+            _ => None,
+        })
+    }
+
+    /// The manifest that it puts in place.
+    pub fn put(&self) -> Option<&str> {
+        self.steps.iter().find_map(|step| if let Step::Put(text) = step { Some(&text[..]) } else { None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use bloom_wasm::Profile;
+    use bloom_wasm::hash::Hashing;
+    use proptest::prelude::*;
+
+    use super::super::declared::{List, Share};
+    use super::super::manifest::{FeedPayload, File, FileKind, People, VERSION};
+    use super::super::record::Listed;
+    use super::super::sketch::Sketch;
+    use super::*;
+    use crate::rates::random;
+
+    const HOUR: u64 = 60 * 60 * 1000;
+    const DAY: u64 = 24 * HOUR;
+    /// The first list has so many keys, and each newer one has one more. So the number of keys tells how old it is.
+    const KEYS: u64 = 1000;
+
+    /// What happens between two runs, or what a run is given.
+    #[derive(Debug, Clone)]
+    enum Event {
+        /// A run, with what it is given; all steps after the first few fail, if that is said.
+        Run(Given, Option<usize>),
+        Hours(u64),
+        StateLost,
+        /// The state of so many runs ago is restored.
+        StateRestored(usize),
+        ManifestLost,
+        /// The host serves the manifest of so many generations ago.
+        RolledBack(usize),
+        Planted,
+    }
+
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    enum Given {
+        /// The list as it was, or a newer one.
+        List { is_new: bool, all: bool },
+        /// Half of it.
+        Half,
+        /// It can't be read.
+        Nothing,
+    }
+
+    fn events() -> impl Strategy<Value = Vec<Event>> {
+        let given = prop_oneof![
+            6 => any::<(bool, bool)>().prop_map(|(is_new, all)| Given::List { is_new, all }),
+            1 => Just(Given::Half),
+            2 => Just(Given::Nothing),
+        ];
+        let stop = prop_oneof![3 => Just(None), 2 => (0_usize..8).prop_map(Some)];
+        let event = prop_oneof![
+            10 => (given, stop).prop_map(|(given, stop)| Event::Run(given, stop)),
+            6 => (1..100_u64).prop_map(Event::Hours),
+            1 => Just(Event::StateLost),
+            1 => (1..8_usize).prop_map(Event::StateRestored),
+            1 => Just(Event::ManifestLost),
+            1 => (1..8_usize).prop_map(Event::RolledBack),
+            1 => Just(Event::Planted),
+        ];
+        proptest::collection::vec(event, 1..40)
+    }
+
+    /// A folder, a state and a clock.
+    #[derive(Default)]
+    struct World {
+        clock: u64,
+        live: Option<String>,
+        files: BTreeSet<String>,
+        record: Option<Record>,
+        /// The number of keys of the newest list.
+        keys: u64,
+        min_keys: Option<u64>,
+        /// All states and all manifests that there were.
+        records: Vec<Record>,
+        signed: Vec<String>,
+        /// The manifests that were put in place, and when they were replaced.
+        put: Vec<(String, Option<u64>)>,
+        /// Whether a state was always the newest one.
+        is_simple: bool,
+    }
+
+    fn payload(text: &str) -> FeedPayload {
+        Manifest::parse(text.as_bytes()).unwrap().payload().unwrap()
+    }
+
+    fn seen(text: &str) -> Seen<FeedPayload> {
+        Seen {
+            text: text.to_owned(),
+            hash: Manifest::<FeedPayload>::parse(text.as_bytes()).unwrap().hash(),
+            payload: payload(text),
+            is_signed_by_all: true,
+            is_signed_by_known: true,
+        }
+    }
+
+    fn sign(payload: &FeedPayload) -> Result<String> {
+        Manifest::sign(payload, &[])?.text()
+    }
+
+    /// What a list of so many keys is made into.
+    fn made(keys: u64) -> FeedPayload {
+        let identity = Identity::new("0".repeat(32), People::default(), Profile::Raw, 0.1, &Hashing::from(0));
+        let (version, generation, created_at, expires) = (VERSION, 1, 0, 0);
+        let head = Head { version, identity, generation, created_at, expires, count: keys };
+        FeedPayload { head, files: vec![File::new(FileKind::Base, &keys.to_le_bytes())] }
+    }
+
+    fn listed(keys: u64) -> Lists {
+        let sketch = Sketch::of((0..100).map(random));
+        BTreeMap::from([("list".to_owned(), Listed { keys, skipped: 0, sketch })])
+    }
+
+    impl World {
+        fn known(&self) -> Known<'static, FeedPayload> {
+            let text = |record: &Record| Some(record.manifest.clone()).filter(|text| !text.is_empty());
+            Known {
+                record: self.record.clone(),
+                last: self.record.as_ref().and_then(text).map(|text| seen(&text)),
+                live: match &self.live {
+                    None => Live::None,
+                    Some(text) if self.signed.contains(text) => Live::Ours(seen(text)),
+                    Some(_) => Live::Strange("feed.json: nobody has signed it".to_owned()),
+                },
+                clock: self.clock,
+                now: self.clock,
+                grace: Some(DAY),
+                sign: &sign,
+            }
+        }
+
+        /// Carries out some steps. Returns whether none failed.
+        fn carry_out(&mut self, steps: Vec<Step>, files: &[String], left: &mut Option<usize>) -> bool {
+            for step in steps {
+                match left {
+                    Some(0) => return false,
+                    Some(left) => *left -= 1,
+                    None => {}
+                }
+                match step {
+                    Step::Require => {
+                        let files = payload(&self.record.as_ref().unwrap().manifest).files();
+                        if !files.iter().all(|file| self.files.contains(file)) {
+                            return false;
+                        }
+                    }
+                    Step::Spend => {}
+                    Step::Remember(record) => {
+                        let is_new = !record.manifest.is_empty() && !self.signed.contains(&record.manifest);
+                        if is_new {
+                            self.signed(&record);
+                        }
+                        self.records.push((*record).clone());
+                        self.record = Some(*record);
+                    }
+                    Step::Write => self.files.extend(files.iter().cloned()),
+                    Step::Put(text) => {
+                        assert_eq!(self.record.as_ref().unwrap().manifest, text);
+                        self.replace(Some(text.clone()));
+                        self.put.push((text, None));
+                    }
+                    Step::Delete(due) => {
+                        let record = self.record.as_mut().unwrap();
+                        record.unlisted.retain(|unlisted| !due.contains(unlisted));
+                        for Unlisted { sha256, .. } in due {
+                            self.files.remove(&sha256);
+                        }
+                        self.records.push(record.clone());
+                    }
+                }
+                self.check_files();
+            }
+            true
+        }
+
+        /// Nobody has seen the number of what is signed, and its list isn't older than the one in place.
+        fn signed(&mut self, record: &Record) {
+            let Head { generation, count, .. } = *payload(&record.manifest).head();
+            assert_eq!(record.signed, generation);
+            for text in &self.signed {
+                assert!(generation > payload(text).head.generation, "a number twice");
+            }
+            let live = self.live.as_ref().filter(|live| self.signed.contains(live));
+            assert!(live.is_none_or(|live| payload(live).head.count <= count), "an old list as new");
+            self.signed.push(record.manifest.clone());
+        }
+
+        fn replace(&mut self, text: Option<String>) {
+            let clock = self.clock;
+            self.put.iter_mut().for_each(|(_, replaced)| *replaced = replaced.or(Some(clock)));
+            self.live = text;
+        }
+
+        /// The host replaces the manifest. No publisher can know until when it was there.
+        fn tampered(&mut self, text: Option<String>) {
+            self.put.retain(|(_, replaced)| replaced.is_some());
+            self.replace(text);
+        }
+
+        /// Whoever has seen a manifest can fetch its files for the time of grace.
+        fn check_files(&self) {
+            for (text, replaced) in &self.put {
+                if replaced.is_none_or(|replaced| self.clock < replaced + DAY) {
+                    let files = payload(text).files();
+                    assert!(files.iter().all(|file| self.files.contains(file)), "a file is gone");
+                }
+            }
+        }
+
+        fn run(&mut self, given: Given, mut left: Option<usize>) {
+            // Two runs within a second are told apart by what is remembered.
+            self.clock += 1000;
+            if !self.carry_out(self.known().tidy(), &[], &mut left) {
+                return;
+            }
+            let before = self.live.clone();
+            let known = self.known();
+            let is_lost = known.last.is_none();
+            let ours = known.ours().map(|live| live.payload.clone());
+            // Nobody can know that the first list is half of what it should be.
+            let given =
+                if given == Given::Half && is_lost && ours.is_none() { Given::Nothing } else { given };
+            if let Given::List { is_new: true, .. } = given {
+                self.keys += 1;
+            }
+            let keys = if given == Given::Half { self.keys / 2 } else { self.keys };
+            let min_keys = self.min_keys;
+            let list =
+                List { file: "list".into(), tag: None, allow_empty: false, min_keys, max_removed: None };
+            let (lists, none) = (BTreeMap::from([("list".to_owned(), list)]), BTreeMap::new());
+            let all = matches!(given, Given::List { all: true, .. });
+            let rules = Rules {
+                lists: &lists,
+                allow: &none,
+                dropped: &BTreeSet::new(),
+                max_removed: Share(0.25),
+                this_run: all.then_some(Share(1.0)),
+            };
+            let payload = made(keys);
+            let is_there = |file: &String| {
+                known.last.as_ref().is_some_and(|last| last.payload.files().contains(file))
+                    && self.files.contains(file)
+            };
+            let files: Vec<_> = payload.files().into_iter().filter(|file| !is_there(file)).collect();
+            let next = Next {
+                made: Made { payload, expires_in: 7 * DAY, whole: None, parts: None, files: files.clone() },
+                lists: listed(keys),
+                allow: Lists::new(),
+                changes: None,
+                tags: Vec::new(),
+                rules,
+            };
+            let next = if given == Given::Nothing { Err("it can't be read".to_owned()) } else { Ok(&next) };
+            let plan = known.plan(next, None);
+            if is_lost && matches!(known.live, Live::Strange(_)) {
+                assert!(plan.is_err());
+                return;
+            }
+            let plan = plan.unwrap();
+            let is_guarded = is_lost && ours.is_some() && min_keys.is_none();
+            let may_publish = match given {
+                Given::List { all, .. } => all || !is_guarded,
+                Given::Half | Given::Nothing => false,
+            };
+            let due = known.last.as_ref().zip(ours).is_some_and(|(last, live)| {
+                known.is_in_place()
+                    && !live.head.is_fresh(self.clock, 7 * DAY)
+                    && last.text == known.ours().unwrap().text
+            });
+            match &plan.end {
+                End::Published(_) | End::Unchanged => assert!(may_publish),
+                End::Refused { renewal, .. } => {
+                    assert!(!may_publish);
+                    assert!(!due || matches!(renewal, Renewal::Signed(_)), "{renewal:?}");
+                }
+            }
+            let end = match &plan.end {
+                End::Published(payload) => Some((payload.head.count, true)),
+                End::Unchanged => Some((keys, false)),
+                End::Refused { renewal: Renewal::Signed(_), .. } => None,
+                End::Refused { .. } => {
+                    assert_eq!(plan.put(), None);
+                    None
+                }
+            };
+            let steps = plan.steps;
+            if !self.carry_out(steps, &files, &mut left) {
+                return;
+            }
+            // After a run that didn't fail, the newest list is in place.
+            if let Some((count, published)) = end {
+                let live = self::payload(self.live.as_ref().unwrap());
+                assert_eq!((count, live.head.count), (self.keys, self.keys));
+                assert_eq!(published, self.live != before);
+                assert!(live.head.expires > self.clock + 7 * DAY / 2);
+                assert!(live.files().iter().all(|file| self.files.contains(file)));
+                if self.is_simple {
+                    let record = self.record.as_ref().unwrap();
+                    let unlisted = record.unlisted.iter().map(|unlisted| unlisted.sha256.clone());
+                    let all: BTreeSet<_> = live.files().into_iter().chain(unlisted).collect();
+                    assert!(self.files.is_subset(&all), "a file that nobody will delete");
+                }
+            }
+        }
+
+        fn happen(&mut self, event: &Event) {
+            match event {
+                Event::Run(given, left) => self.run(*given, *left),
+                Event::Hours(hours) => self.clock += hours * HOUR,
+                Event::StateLost => {
+                    self.is_simple = false;
+                    self.record = None;
+                }
+                Event::StateRestored(ago) => {
+                    self.is_simple = false;
+                    let old = self.records.iter().rev().nth(*ago).cloned();
+                    self.record = old.or(self.record.take());
+                }
+                Event::ManifestLost => self.tampered(None),
+                Event::RolledBack(ago) => {
+                    self.is_simple = false;
+                    if let Some((text, _)) = self.put.iter().rev().nth(*ago).cloned() {
+                        self.replace(Some(text));
+                        // Its files may be gone, and a state of that time knows nothing of what came later.
+                        self.put.clear();
+                    }
+                }
+                Event::Planted => self.tampered(Some("planted".to_owned())),
+            }
+            let is_ours = self.live.as_ref().is_some_and(|live| self.signed.contains(live));
+            if !self.is_simple && !is_ours {
+                // Neither the folder nor the state tells what clients may still be fetching.
+                self.put.clear();
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn whatever_happens_members_stay_and_nothing_old_is_signed_as_new(
+            events in events(),
+            min_keys in any::<bool>(),
+        ) {
+            let min_keys = min_keys.then_some(KEYS);
+            let clock = 1_800_000_000_000;
+            let mut world = World { clock, keys: KEYS, min_keys, is_simple: true, ..World::default() };
+            for event in &events {
+                world.happen(event);
+            }
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Why the lists of a run are refused. A list that shrinks is most often an error page, or is missing a part that failed to
+//! arrive; one that has the keys of another is most often a file in the wrong place.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::declared::{List, Share};
+use super::record::Listed;
+use crate::text::{counted, grouped};
+
+/// A list of fewer keys may change completely.
+const LEAST: u64 = 100;
+
+/// What may become of the keys.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    pub lists: &'a BTreeMap<String, List>,
+    pub allow: &'a BTreeMap<String, List>,
+    pub dropped: &'a BTreeSet<String>,
+    pub max_removed: Share,
+    /// That of this run, which overrides all others.
+    pub this_run: Option<Share>,
+}
+
+/// What the lists gave, by their names.
+pub type Lists = BTreeMap<String, Listed>;
+
+/// How many keys something had, and how many of them are gone, at least.
+#[derive(Debug, Clone, Copy)]
+pub struct Change {
+    pub before: u64,
+    pub removed: u64,
+}
+
+impl Change {
+    /// The change of something of which only the number of keys is known, before and now.
+    pub fn of_counts(before: u64, now: u64) -> Self {
+        Change { before, removed: before.saturating_sub(now) }
+    }
+
+    fn is_too_much(self, Share(max): Share) -> bool {
+        self.before >= LEAST && self.removed as f64 > self.before as f64 * max
+    }
+
+    fn in_words(self, max: Share) -> String {
+        let (removed, before) = (grouped(self.removed), grouped(self.before));
+        format!("{removed} of {before} keys would be removed, and at most {}% may be", percent(max.0))
+    }
+}
+
+/// What is said if somebody may know better.
+fn or_all(words: &str) -> String {
+    format!("{words}; if that is right, give --max-removed 100% for this run")
+}
+
+fn percent(share: f64) -> f64 {
+    (share * 1e4).round() / 1e2
+}
+
+impl Rules<'_> {
+    /// The share for all keys, or for those of a list.
+    fn max(&self, list: Option<&List>) -> Share {
+        self.this_run.or(list.and_then(|list| list.max_removed)).unwrap_or(self.max_removed)
+    }
+
+    /// Why these lists are refused by themselves.
+    pub fn of_lists(&self, lists: &Lists, allow: &Lists) -> Option<String> {
+        let gave = lists.iter().chain(allow);
+        let told = self.lists.values().chain(self.allow.values());
+        debug_assert_eq!(gave.clone().count(), told.clone().count(), "what each list gave");
+        gave.zip(told).find_map(|((name, Listed { keys, skipped, .. }), list)| match (keys, skipped) {
+            (0, 0) if !list.allow_empty => {
+                Some(format!("{name}: this list gave no key; `allow-empty = true` allows an empty list"))
+            }
+            (0, 1..) => Some(format!(
+                "{name}: this list gave no key, since its lines were skipped; is it an error page, or of another profile?"
+            )),
+            (keys, _) => {
+                let least = list.min_keys.filter(|least| keys < least)?;
+                let keys = counted(*keys, "key", "keys");
+                Some(format!("{name}: this list has {keys}, and `min-keys` is {}", grouped(least)))
+            }
+        })
+    }
+
+    /// Why they are refused after those that the last generation had.
+    pub fn after(&self, [before, now]: [&Lists; 2], told: &BTreeMap<String, List>) -> Option<String> {
+        before.iter().find_map(|(name, old)| match now.get(name) {
+            Some(new) => self.shrunk(name, old, new, self.max(told.get(name))),
+            None if self.dropped.contains(name) => None,
+            None => Some(format!("{name}: this list is missing; if it is gone, add its name to `dropped`")),
+        })
+    }
+
+    fn shrunk(&self, name: &str, old: &Listed, new: &Listed, max: Share) -> Option<String> {
+        let change = Change::of_counts(old.keys, new.keys);
+        if change.is_too_much(max) {
+            let (has, had, max) = (counted(new.keys, "key", "keys"), grouped(old.keys), percent(max.0));
+            let words = format!("{name}: this list has {has}, and had {had}; at most {max}% may be removed");
+            return Some(or_all(&words));
+        }
+        let [was, is] = [old, new].map(Listed::skipped_share);
+        (old.keys >= LEAST && percent(is) > percent(was + max.0)).then(|| {
+            let (is, was) = (percent(is), percent(was));
+            or_all(&format!("{name}: {is}% of the lines give no key, and {was}% gave none before"))
+        })
+    }
+
+    /// Why a name is refused that has the keys of another one.
+    pub fn renamed(&self, [before, now]: [&Lists; 2]) -> Option<String> {
+        let is_still =
+            |name: &str, of: &Listed| before.get(name).is_some_and(|old| of.sketch.is_mostly_in(&old.sketch));
+        let is_allowed = |name: &str| self.max(self.lists.get(name)).0 >= 1.0;
+        for (name, new) in now.iter().filter(|(name, new)| !is_still(name, new) && !is_allowed(name)) {
+            for (other, old) in
+                before.iter().filter(|(other, _)| *other != name && !self.dropped.contains(*other))
+            {
+                // A new list may have the keys of one that still has them, too.
+                let is_kept =
+                    !before.contains_key(name) && now.get(other).is_some_and(|now| is_still(other, now));
+                if new.sketch.is_mostly_in(&old.sketch) && !is_kept {
+                    let words = format!(
+                        "{name}: this list has the keys that {other} had; to rename {other}, add it to `dropped`"
+                    );
+                    return Some(or_all(&words));
+                }
+            }
+        }
+        None
+    }
+
+    /// Why too many of all keys are removed, or of those with a tag.
+    pub fn removed(&self, what: &str, change: Change) -> Option<String> {
+        let max = self.max(None);
+        change.is_too_much(max).then(|| or_all(&format!("{what}{}", change.in_words(max))))
+    }
+
+    /// Why too many of the keys that stay get other tags.
+    pub fn retagged(&self, stay: u64, retagged: u64) -> Option<String> {
+        let max = self.max(None);
+        Change { before: stay, removed: retagged }.is_too_much(max).then(|| {
+            let (retagged, stay, max) = (grouped(retagged), grouped(stay), percent(max.0));
+            or_all(&format!("{retagged} of {stay} keys would get other tags, and at most {max}% may"))
+        })
+    }
+
+    /// Why nothing is published after the loss of a state: the total alone would hide one list of ten that was cut
+    /// short.
+    pub fn unknown(&self) -> Option<String> {
+        let is_known = |list: &List| self.max(Some(list)).0 >= 1.0 || list.min_keys.is_some();
+        let (name, _) = self.lists.iter().find(|(_, list)| !is_known(list))?;
+        let words = format!(
+            "the state was lost, so nothing tells whether a list was cut short: give each list `min-keys`, which {name} \
+             lacks"
+        );
+        Some(words + ", or --max-removed 100% for this run")
+    }
+}
+
+impl Listed {
+    fn skipped_share(&self) -> f64 {
+        self.skipped as f64 / (self.keys + self.skipped).max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sketch::Sketch;
+    use super::*;
+    use crate::rates::random;
+
+    /// Lists such as "a=100" or "a=100+5", of keys and skipped lines; "a=100/b" has the keys that are b's by default.
+    fn gave(text: &str) -> Lists {
+        let list = |text: &str| {
+            let (name, rest) = text.split_once('=').unwrap();
+            let (counts, whose) = rest.split_once('/').unwrap_or((rest, name));
+            let (keys, skipped) = counts.split_once('+').unwrap_or((counts, "0"));
+            let keys: u64 = keys.parse().unwrap();
+            let start = u64::from(whose.as_bytes()[0]) << 32;
+            let sketch = Sketch::of((start..start + keys).map(random));
+            (name.to_owned(), Listed { keys, skipped: skipped.parse().unwrap(), sketch })
+        };
+        text.split_whitespace().map(list).collect()
+    }
+
+    fn told(gave: &Lists, change: impl Fn(&str, &mut List)) -> BTreeMap<String, List> {
+        let list = |name: &String| {
+            let mut list =
+                List { file: name.into(), tag: None, allow_empty: false, min_keys: None, max_removed: None };
+            change(name, &mut list);
+            (name.clone(), list)
+        };
+        gave.keys().map(list).collect()
+    }
+
+    /// Why lists are refused after others, with these dropped.
+    fn refused(before: &str, now: &str, dropped: &str, this_run: Option<f64>) -> Option<String> {
+        let (before, now) = (gave(before), gave(now));
+        // A list called m may lose half of its keys.
+        let lists = told(&now, |name, list| list.max_removed = (name == "m").then_some(Share(0.5)));
+        let rules = Rules {
+            lists: &lists,
+            allow: &BTreeMap::new(),
+            dropped: &dropped.split_whitespace().map(str::to_owned).collect(),
+            max_removed: Share(0.25),
+            this_run: this_run.map(Share),
+        };
+        rules.after([&before, &now], &lists).or_else(|| rules.renamed([&before, &now]))
+    }
+
+    #[test]
+    fn what_becomes_of_lists() {
+        for (before, now, dropped, words) in [
+            ("a=300", "a=300", "", ""),
+            // A third, from 100 keys on.
+            ("a=300", "a=225", "", ""),
+            ("a=300", "a=224", "", "a: this list has 224 keys, and had 300; at most 25% may be removed"),
+            ("a=99", "a=1", "", ""),
+            ("m=300", "m=150", "", ""),
+            ("m=300", "m=149", "", "m: this list has 149 keys, and had 300; at most 50%"),
+            // A name that is gone, of a list of any size.
+            ("a=300 b=1", "a=300", "", "b: this list is missing; if it is gone, add its name to `dropped`"),
+            ("a=300 b=1", "a=300", "b", ""),
+            ("a=300", "a=300", "b", ""),
+            // Skipped lines: as many again as there were keys.
+            ("a=1000", "a=1000+333", "", ""),
+            ("a=1000", "a=1000+334", "", "a: 25.04% of the lines give no key, and 0% gave none before"),
+            ("a=1000+9000", "a=1000+90000", "", ""),
+            ("a=99", "a=99+1000", "", ""),
+            // Renamed, swapped, moved along, and what is neither.
+            ("a=300", "b=300/a", "", "a: this list is missing"),
+            ("a=300", "b=300/a", "a", ""),
+            ("a=300 b=300", "a=300/b b=300/a", "", "a: this list has the keys that b had"),
+            ("a=300 b=300", "a=300/b c=300/a", "b", "c: this list has the keys that a had"),
+            ("a=300 b=300", "a=300/b b=300/c", "", "a: this list has the keys that b had"),
+            ("a=300 b=300", "a=300 b=300 c=300/a", "", ""),
+            ("a=300 b=300/a", "a=300 b=300/a", "", ""),
+            ("a=300 b=300", "a=300/c b=300", "", ""),
+            // Too few to tell.
+            ("a=9 b=9", "a=9/b b=9/a", "", ""),
+        ] {
+            let said = refused(before, now, dropped, None);
+            match words {
+                "" => assert_eq!(said, None, "{before}: {now}"),
+                words => assert!(
+                    said.as_ref().is_some_and(|said| said.starts_with(words)),
+                    "{before}: {now}: {said:?}"
+                ),
+            }
+            let said = refused(before, now, dropped, Some(1.0));
+            assert_eq!(said.is_some(), words.contains("missing"), "{before}: {now}: {said:?}");
+        }
+        assert!(refused("m=300", "m=290", "", Some(0.01)).is_some(), "that of a run overrides all others");
+    }
+
+    #[test]
+    fn what_lists_are_by_themselves() {
+        for (now, words) in [
+            ("a=1", ""),
+            ("a=0", "a: this list gave no key; `allow-empty"),
+            ("a=1 e=0", ""),
+            ("e=0+1", "e: this list gave no key, since its lines were skipped"),
+            ("k=1000", ""),
+            ("k=999", "k: this list has 999 keys, and `min-keys` is 1,000"),
+        ] {
+            let now = gave(now);
+            let lists = told(&now, |name, list| {
+                list.allow_empty = name == "e";
+                list.min_keys = (name == "k").then_some(1000);
+            });
+            let none = BTreeMap::new();
+            let (dropped, max_removed) = (BTreeSet::new(), Share(0.25));
+            let rules = Rules { lists: &lists, allow: &none, dropped: &dropped, max_removed, this_run: None };
+            let said = rules.of_lists(&now, &Lists::new()).unwrap_or_default();
+            assert!(said.starts_with(words) && said.is_empty() == words.is_empty(), "{said}");
+            // After a loss, the number of keys must be known of each.
+            assert_eq!(rules.unknown().is_none(), lists.keys().all(|name| name == "k"));
+            assert_eq!(Rules { this_run: Some(Share(1.0)), ..rules }.unknown(), None);
+        }
+    }
+
+    #[test]
+    fn removed_keys() {
+        let is_too_much = |before, removed, max| Change { before, removed }.is_too_much(Share(max));
+        for (before, removed, expected) in
+            [(300, 75, false), (300, 76, true), (100, 100, true), (99, 99, false), (0, 0, false)]
+        {
+            assert_eq!(is_too_much(before, removed, 0.25), expected, "{removed} of {before}");
+        }
+        assert!(is_too_much(1000, 1, 0.0) && !is_too_much(1000, 0, 0.0));
+        // Numbers that aren't exact as f64.
+        assert!(is_too_much(u64::MAX, u64::MAX, 0.99) && !is_too_much(u64::MAX, u64::MAX, 1.0));
+        assert_eq!(Change::of_counts(100, 130).removed, 0);
+        assert_eq!(Change::of_counts(100, 30).removed, 70);
+    }
+}
