@@ -481,6 +481,9 @@ mod tests {
         /// The number of keys of the newest list.
         keys: u64,
         min_keys: Option<u64>,
+        grace: u64,
+        /// The manifest in place when the newest one was signed, and that one.
+        unfinished: Option<(String, String)>,
         /// All states and all manifests that there were.
         records: Vec<Record>,
         signed: Vec<String>,
@@ -534,7 +537,7 @@ mod tests {
                 },
                 clock: self.clock,
                 now: self.clock,
-                grace: Some(DAY),
+                grace: Some(self.grace),
                 sign: &sign,
             }
         }
@@ -592,6 +595,7 @@ mod tests {
             }
             let live = self.live.as_ref().filter(|live| self.signed.contains(live));
             assert!(live.is_none_or(|live| payload(live).head.count <= count), "an old list as new");
+            self.unfinished = live.map(|live| (live.clone(), record.manifest.clone()));
             self.signed.push(record.manifest.clone());
         }
 
@@ -610,7 +614,7 @@ mod tests {
         /// Whoever has seen a manifest can fetch its files for the time of grace.
         fn check_files(&self) {
             for (text, replaced) in &self.put {
-                if replaced.is_none_or(|replaced| self.clock < replaced + DAY) {
+                if replaced.is_none_or(|replaced| self.clock < replaced + self.grace) {
                     let files = payload(text).files();
                     assert!(files.iter().all(|file| self.files.contains(file)), "a file is gone");
                 }
@@ -672,10 +676,10 @@ mod tests {
                 Given::List { all, .. } => all || !is_guarded,
                 Given::Half | Given::Nothing => false,
             };
-            let due = known.last.as_ref().zip(ours).is_some_and(|(last, live)| {
-                known.is_in_place()
-                    && !live.head.is_fresh(self.clock, 7 * DAY)
-                    && last.text == known.ours().unwrap().text
+            let due = known.last.as_ref().zip(known.ours()).is_some_and(|(last, live)| {
+                let of_both = Some((live.text.clone(), last.text.clone()));
+                let is_expiring = known.is_in_place() && !live.payload.head.is_fresh(self.clock, 7 * DAY);
+                is_expiring || of_both == self.unfinished
             });
             match &plan.end {
                 End::Published(_) | End::Unchanged => assert!(may_publish),
@@ -745,16 +749,49 @@ mod tests {
         }
     }
 
+    /// Whatever is lost or wrong, no number is used twice.
+    #[test]
+    fn the_number_of_the_next_generation() {
+        let with = |generation: u64| {
+            let mut payload = made(KEYS);
+            payload.head.generation = generation;
+            seen(&sign(&payload).unwrap())
+        };
+        for (signed, live, seconds, expected) in [
+            (None, None, 1000, Some(1000)),
+            (Some(5), None, 1000, Some(1000)),
+            (Some(1000), None, 1000, Some(1001)),
+            // A clock that is behind.
+            (Some(2000), None, 1000, Some(2001)),
+            (Some(2000), Some(1500), 1000, Some(2001)),
+            (Some(2000), Some(2500), 1000, Some(2501)),
+            (None, Some(2500), 1000, Some(2501)),
+            (Some(MAX_GENERATION - 1), None, 1000, Some(MAX_GENERATION)),
+            (Some(MAX_GENERATION), None, 1000, None),
+            (Some(5), Some(MAX_GENERATION), 1000, None),
+        ] {
+            let record = signed.map(|signed| {
+                let mut record = Record::new();
+                record.signed = signed;
+                record
+            });
+            let live = live.map_or(Live::None, |live| Live::Ours(with(live)));
+            let known = Known { record, live, clock: seconds * 1000 + 999, ..World::default().known() };
+            assert_eq!(known.number().ok(), expected);
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
         fn whatever_happens_members_stay_and_nothing_old_is_signed_as_new(
             events in events(),
             min_keys in any::<bool>(),
+            grace in prop_oneof![Just(0), Just(DAY)],
         ) {
             let min_keys = min_keys.then_some(KEYS);
             let clock = 1_800_000_000_000;
-            let mut world = World { clock, keys: KEYS, min_keys, is_simple: true, ..World::default() };
+            let mut world = World { clock, keys: KEYS, min_keys, grace, is_simple: true, ..World::default() };
             for event in &events {
                 world.happen(event);
             }
