@@ -8,6 +8,8 @@ import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
 import { LIMITS } from "../../scripts/limits.mjs";
 import { grow, weigh } from "../../scripts/weight.mjs";
 import { folder } from "../helpers/installed.mjs";
@@ -518,6 +520,37 @@ test("Vite gives the address of bloom-wasm/bloom.wasm", async () => {
   const { files } = await grow(join(folder, "address"), script);
   const { fileName } = files.find(({ fileName }) => fileName.endsWith(".wasm"));
   assert.ok(files.some(({ file }) => typeof file === "string" && file.includes(`/${fileName}`)));
+});
+
+test("an export of bloom-wasm that needs no WebAssembly brings none, with esbuild and Vite", async () => {
+  const list = (entry) =>
+    node("list.mjs", `console.log(Object.keys(await import("${entry}")).join());`).trim().split(",");
+  const ofReader = list("bloom-wasm/reader");
+  const bundled = async (entry, name) => {
+    const contents = `import { ${name} } from "${entry}"; console.log(${name});`;
+    const stdin = { contents, resolveDir: folder };
+    const { outputFiles } = await build({ stdin, bundle: true, minify: true, format: "esm", write: false });
+    return outputFiles[0].text;
+  };
+  const size = (text) => gzipSync(text, { level: 9 }).length;
+  const plain = [];
+  for (const name of list("bloom-wasm")) {
+    const text = await bundled("bloom-wasm", name);
+    if (/AGFzbQ/.test(text)) continue;
+    plain.push(name);
+    const most = size(await bundled("bloom-wasm/reader", name));
+    assert.ok(size(text) <= 1.03 * most, `${name}: ${size(text)} bytes, and ${most} from the reader`);
+  }
+  // `load` and `decode` read filters of other software, too.
+  assert.deepEqual(
+    plain,
+    ofReader.filter((name) => !["decode", "load"].includes(name)),
+  );
+  for (const name of ["FilterError", "canonicalizeUrl"]) {
+    const script = `import { ${name} } from "bloom-wasm"; document.title = ${name}.name;`;
+    const { grown } = await grow(join(folder, "one"), script);
+    assert.ok(grown < 8000, `${name}: ${grown} bytes`);
+  }
 });
 
 test("a Vite build of a small app grows by the documented size, and only by what it imports", async () => {
