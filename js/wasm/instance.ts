@@ -199,6 +199,8 @@ export class Held<R extends Raw> {
     let cause: unknown;
     let isWhole = false;
     try {
+      // Drops what an attempt left that was cut off, too.
+      kept();
       isWhole = raw.save();
     } catch (error) {
       // Try again when there is more stack.

@@ -448,8 +448,7 @@ test("each source map leads to the source, also after an import", () => {
     for (const path of sources.keys()) assert.match(path, /^(\.\.\/(js|target\/npm\/bloom)\/[\w./-]+|start:\w+)$/);
     for (const [at, line] of lines.entries()) {
       for (const { 0: all, 1: word, index } of line.matchAll(/\b(?:function\*?|var|let|const) (\w+)/g)) {
-        // The wasm in base64, and what esbuild makes of `import *`, have no source.
-        if (word === "bloom_wasm_bg_default" || word === "saved_exports") continue;
+        if (word === "bloom_wasm_bg_default") continue; // the wasm in base64, which has no source
         const { originalSource, originalLine, originalColumn } = map.findEntry(at, index + all.length - word.length);
         const text = sources.get(originalSource)?.[originalLine].slice(originalColumn);
         // esbuild adds a number to a name that two files have.
