@@ -158,10 +158,11 @@ test("bloom-wasm/slim starts when told to, from the file beside it, a file, byte
     import { readFileSync } from "node:fs";
     const bytes = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]);
     try { initSync(bytes); } catch ({ code, message }) { console.log(code, message.includes("this is not bloom.wasm")); }
+    try { BloomFilter.from(["a"]); } catch ({ code, message }) { console.log(code, message.includes("call init()")); }
     initSync(readFileSync(new URL(import.meta.resolve("bloom-wasm/bloom.wasm"))));
     console.log(BloomFilter.from(["a"]).has("a"));
   `;
-  assert.equal(node("wrong.mjs", wrong), "wasm_load true\ntrue\n");
+  assert.equal(node("wrong.mjs", wrong), "wasm_load true\nwasm_load true\ntrue\n");
   const shared =
     'import { RibbonFilter } from "bloom-wasm"; import * as slim from "bloom-wasm/slim"; console.log(RibbonFilter === slim.RibbonFilter && slim.decode(RibbonFilter.from(["a"]).toBytes()).has("a"));';
   assert.equal(node("shared.mjs", shared), "true\n");
