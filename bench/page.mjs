@@ -116,9 +116,10 @@ async function start(key) {
   if (!filter.has(key)) throw new Error("a member is missing");
   const done = performance.now();
   return {
-    importing: imported - begun - compiling,
+    importing: imported - begun,
     compiling,
-    decoding: decoded - imported,
+    // The first call compiles.
+    decoding: decoded - imported - compiling,
     answering: done - decoded,
     whole: done - begun,
   };

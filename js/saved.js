@@ -1,35 +1,34 @@
 /** Takes what WebAssembly hands over (src/wasm/npm/rescue.rs). JavaScript, not TypeScript, because Rust calls it. */
 
-/** @type {Uint8Array | undefined} */
+/**
+ * What was taken. Null if there was no memory for it.
+ *
+ * @type {Uint8Array | null | undefined}
+ */
 let bytes;
 let at = 0;
 
 /**
- * Makes room for the bytes that follow.
- *
- * @param {number} length
- */
-export function makeRoom(length) {
-  at = 0;
-  bytes = undefined;
-  try {
-    bytes = new Uint8Array(length);
-  } catch {}
-}
-
-/**
- * Takes the next bytes.
+ * Takes the next bytes, of `length` in all.
  *
  * @param {Uint8Array} part
+ * @param {number} length
  */
-export function keep(part) {
+export function keep(part, length) {
+  if (bytes === undefined) {
+    at = 0;
+    bytes = null;
+    try {
+      bytes = new Uint8Array(length);
+    } catch {}
+  }
   bytes?.set(part, at);
   at += part.length;
 }
 
-/** All that was taken since room was made; undefined if there was none. */
+/** What was taken since the last call; undefined if there was no memory for it. */
 export function kept() {
-  const all = bytes;
+  const all = bytes ?? undefined;
   bytes = undefined;
   return all;
 }

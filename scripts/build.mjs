@@ -164,6 +164,12 @@ function ofWebAssembly() {
   return [...index.matchAll(/^export \{(.*?)\}/gms)].flatMap(([, names]) => names.match(/\w+/g));
 }
 
+/**
+ * Without it, wasm-bindgen's glue frees nothing that is collected: it would do so even in an instance in which a call was
+ * cut off. js/wasm/instance.ts has its own.
+ */
+const define = { FinalizationRegistry: "undefined" };
+
 /** Resolves the modules of js/ that the build generates, or that are elsewhere. */
 const entries = {
   name: "entries",
@@ -211,6 +217,7 @@ async function bundle() {
     sourcemap: "linked",
     write: false,
     loader: { ".wasm": "base64" },
+    define,
     plugins: [entries],
   });
   const shared = outputFiles.map(({ path }) => basename(path)).filter((name) => /^chunk-.*js$/.test(name));
@@ -239,6 +246,7 @@ async function weigh(contents) {
     lineLimit: 0,
     write: false,
     loader: { ".wasm": "empty" },
+    define,
     plugins: [entries],
   };
   const { outputFiles } = await build({ ...options, stdin });

@@ -1,7 +1,7 @@
 /** Lists on their way into filters. Rust decides which keys are in a line: `src/keys/list.rs`. */
 
 import { DigestList, type Filter as RawFilter } from "../bloom_wasm.js";
-import { isBytes, iterable, type Key, plainBytes } from "../boundary/input.js";
+import { iterable, type Key, plainBytes } from "../boundary/input.js";
 import { FilterError } from "../error.js";
 import { engineFor, type WasmEngine } from "../wasm/engine.js";
 import { call, Held, restored } from "../wasm/instance.js";
@@ -103,27 +103,25 @@ export class List {
     const { allow, allowWins = false, onConflict } = this.#options;
     this.#requireKeys();
     // Bytes are copied, because the caller may reuse the array.
-    const copied = (key: Key) => (isBytes(key) ? plainBytes(key).slice() : key);
+    const copied = (key: Key) =>
+      typeof key === "string" ? key : plainBytes(key, "a key must be a string or a", "invalid_key").slice();
     const allowed = allow && Array.from(iterable(allow), copied);
     // From here on nothing of the caller's runs until the filter is there: these lists have no way into a new instance.
     const { raw } = this.#held;
-    if (isTagged) call(() => raw.endTags());
     let conflicts: { key: Key; removed: boolean }[] = [];
-    if (allowed) {
-      call(() => raw.allow(allowWins));
-      for (const key of allowed) this.#batch.push(key);
-      this.#batch.flush();
-      this.#requireKey(raw);
-      conflicts = call(() => raw.conflicts());
-    }
-    const engine = this.make((list) => list.build());
     try {
+      if (isTagged) call(() => raw.endTags());
+      if (allowed) {
+        call(() => raw.allow(allowWins));
+        for (const key of allowed) this.#batch.push(key);
+        this.#batch.flush();
+        this.#requireKey(raw);
+        conflicts = call(() => raw.conflicts());
+      }
+      return this.make((list) => list.build());
+    } finally {
       this.#tell();
       for (const conflict of conflicts) onConflict?.(conflict);
-      return engine;
-    } catch (error) {
-      engine.free();
-      throw error;
     }
   }
 

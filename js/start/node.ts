@@ -2,9 +2,10 @@
 
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { start } from "./start.js";
+import { startBy } from "../wasm/instance.js";
+import { starting } from "./start.js";
 
-export const begin = () => start(file, 32);
+export const begin = () => startBy(starting(file, 32));
 
 function file(): Buffer<ArrayBuffer> {
   // An import would take 1 ms more, because Node then inspects everything in the module.

@@ -4,8 +4,8 @@ import { concat } from "../boundary/input.js";
 import { handled, readAll } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import { open, type Source } from "../filter/receive.js";
-import { isStarted, prepare } from "../wasm/instance.js";
-import { start } from "./start.js";
+import { isStarted, startNow } from "../wasm/instance.js";
+import { starting } from "./start.js";
 
 /**
  * Compiles and starts the WebAssembly: by default the file beside this one. If you serve `bloom-wasm/bloom.wasm`
@@ -29,11 +29,11 @@ export async function init(
 /** Like {@link init}, for a compiled module or its bytes. */
 export function initSync(module: BufferSource | WebAssembly.Module): void {
   if (isStarted()) return;
-  start(() => {
+  const its = () => {
     const compiled = module instanceof WebAssembly.Module ? module : new WebAssembly.Module(module);
     // Only one module can be started, so make sure that it is the right one.
     if (WebAssembly.Module.exports(compiled).some(({ name }) => name === "digestlist_build")) return compiled;
     throw new Error("this is not bloom.wasm");
-  });
-  prepare();
+  };
+  startNow(starting(its));
 }

@@ -1,16 +1,15 @@
 /** Starts WebAssembly, for the entry points. */
 
-import { initSync } from "../bloom_wasm.js";
+import { type InitOutput, initSync } from "../bloom_wasm.js";
 import { FilterError } from "../error.js";
-import { startBy } from "../wasm/instance.js";
 import { setShort } from "../wasm/scratch.js";
 
 /**
- * Says where the module is. It is compiled and started synchronously, when the first call needs it: extension service
- * workers have no top-level await. `short` is the longest string that a loop copies faster than `encodeInto`.
+ * A function that compiles and starts a module synchronously: extension service workers have no top-level await. `short`
+ * is the longest string that a loop copies faster than `encodeInto`.
  */
-export function start(module: () => BufferSource | WebAssembly.Module, short = 150): void {
-  startBy(() => {
+export function starting(module: () => BufferSource | WebAssembly.Module, short = 150): () => InitOutput {
+  return () => {
     try {
       setShort(short);
       return initSync({ module: module() });
@@ -19,5 +18,5 @@ export function start(module: () => BufferSource | WebAssembly.Module, short = 1
         "a Content-Security-Policy needs 'wasm-unsafe-eval', worker bundlers the condition workerd or edge-light; bloom-wasm/reader needs no WebAssembly";
       throw new FilterError("wasm_load", `bloom-wasm could not start its WebAssembly (${cause}); ${hint}`, { cause });
     }
-  });
+  };
 }

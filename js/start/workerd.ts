@@ -1,6 +1,7 @@
 /** Starts in Cloudflare Workers, where only an uploaded file may be compiled. */
 
 import module from "wasm:module";
-import { start } from "./start.js";
+import { startBy } from "../wasm/instance.js";
+import { starting } from "./start.js";
 
-export const begin = () => start(() => module);
+export const begin = () => startBy(starting(() => module));

@@ -31,6 +31,9 @@ let start = (): InitOutput => {
   throw new FilterError("wasm_load", "WebAssembly has not started; call init() or initSync() first");
 };
 
+/** Whether that was tried. */
+let wasTried = false;
+
 /** Called for each instance, with its memory. */
 let useMemory = (_: WebAssembly.Memory) => {};
 
@@ -44,6 +47,18 @@ export function startBy(run: typeof start): void {
   start = run;
 }
 
+/** Makes the first instance at once. If that fails, it is as if nothing had been said. */
+export function startNow(run: typeof start): void {
+  const other = start;
+  start = run;
+  try {
+    prepare();
+  } catch (error) {
+    start = other;
+    throw error;
+  }
+}
+
 /** Says what is to be done with the memory of each instance. */
 export function withMemory(use: typeof useMemory): void {
   useMemory = use;
@@ -52,11 +67,16 @@ export function withMemory(use: typeof useMemory): void {
 /** Makes calls possible, in the first instance or a new one. Throws if they aren't. */
 export function prepare(): void {
   if (isBroken) {
-    requireStack(1000);
+    requireStack(200);
     renew();
   } else if (exports === undefined) {
-    requireStack(1000);
-    exports = start();
+    requireStack(200);
+    const isSecond = wasTried;
+    wasTried = true;
+    const its = start();
+    // wasm-bindgen takes an instance that has failed halfway for one that has started.
+    if (isSecond) renew();
+    else exports = its;
   } else {
     throw new FilterError("wasm_load", "a call into WebAssembly came from within another");
   }
@@ -72,7 +92,12 @@ function requireStack(calls: number): number {
 
 /** Moves everything into a new instance. If that fails, the next call tries again, and goes on from there. */
 function renew(): void {
-  for (const reference of live) reference.deref()?.save();
+  const shared = new Map<number, Saved>();
+  for (const reference of live) {
+    const held = reference.deref();
+    if (held === undefined) live.delete(reference);
+    else held.save(shared);
+  }
   try {
     abandon();
     // wasm-bindgen makes the instance before the next call, whichever that is.
@@ -122,6 +147,16 @@ interface Raw {
   free(): void;
   /** Hands over what it is to `saved.js`; false if a change was cut off. */
   save(): boolean;
+  /** What tells those apart that share their memory: clones, of which none was changed. 0 for one that shares nothing. */
+  sharing?(): number;
+  clone?(): Raw;
+}
+
+/** What an instance handed over. */
+interface Saved {
+  bytes: Uint8Array;
+  /** Whether others have the same. */
+  isShared: boolean;
 }
 
 /** Frees what WebAssembly holds, if a call can begin. Otherwise the memory is dropped with the instance. */
@@ -159,7 +194,7 @@ export class Held<R extends Raw> {
   /** What the present instance has. */
   #raw: R | undefined;
   /** What an earlier one handed over. */
-  #saved: Uint8Array | undefined;
+  #saved: Saved | undefined;
   /** Why there is neither. */
   #lost: FilterError | undefined;
   readonly #restore: (saved: Uint8Array) => R;
@@ -187,32 +222,53 @@ export class Held<R extends Raw> {
   #restored(): R {
     const saved = this.#saved;
     if (saved === undefined) throw this.#lost ?? new FilterError("freed", "this filter was freed");
-    const raw = this.#hold(this.#restore(saved));
+    const raw = this.#hold(this.#restore(saved.bytes));
     this.#saved = undefined;
+    if (saved.isShared) for (const reference of live) reference.deref()?.share(saved, raw);
     return raw;
   }
 
-  /** Takes it out of an instance in which a call was cut off. */
-  save(): void {
+  /** Shares the memory of another that was handed over with this. */
+  share(saved: Saved, other: Raw): void {
+    if (this.#saved !== saved) return;
+    this.#hold(call(() => other.clone!() as R));
+    this.#saved = undefined;
+  }
+
+  /** Takes it out of an instance in which a call was cut off, unless it comes with one of those that are `shared`. */
+  save(shared: Map<number, Saved>): void {
     const raw = this.#raw;
     if (raw === undefined) return;
-    let cause: unknown;
-    let isWhole = false;
-    try {
-      isWhole = raw.save();
-    } catch (error) {
-      // Try again when there is more stack.
-      if (["RangeError", "InternalError"].includes(Object(error).name)) throw error;
-      cause = error;
+    const sharing = raw.sharing?.() ?? 0;
+    let saved = shared.get(sharing);
+    if (saved) saved.isShared = true;
+    else if (this.#isWhole(raw)) {
+      const bytes = kept();
+      if (bytes === undefined)
+        throw new FilterError("too_large", "a call was cut off, and there is no memory to go on from there");
+      saved = { bytes, isShared: false };
+      if (sharing !== 0) shared.set(sharing, saved);
     }
-    this.#saved = kept();
-    if (!isWhole) {
-      this.#saved = undefined;
-      this.#lost = new FilterError("wasm_load", "it was being changed when a call was cut off, and is lost", { cause });
-    } else if (this.#saved === undefined)
-      this.#lost = new FilterError("too_large", "a call was cut off, and there is no memory for a copy: it is lost");
+    this.#saved = saved;
     finalizers?.unregister(this);
     this.#raw = undefined;
+  }
+
+  /** Hands it over. False if that will never be possible; throws if it may be later. */
+  #isWhole(raw: R): boolean {
+    let cause: unknown;
+    try {
+      // Drops what an attempt left that was cut off, too.
+      kept();
+      if (raw.save()) return true;
+    } catch (error) {
+      // wasm-bindgen's words for one that a cut-off call still has. Anything else was thrown by JavaScript.
+      const isBorrowed = String(Object(error).message).startsWith("recursive use of an object");
+      if (!isBorrowed && !(error instanceof WebAssembly.RuntimeError)) throw error;
+      cause = error;
+    }
+    this.#lost = new FilterError("wasm_load", "it was being changed when a call was cut off, and is lost", { cause });
+    return false;
   }
 
   free(): void {

@@ -141,7 +141,7 @@ test("many filters at once, asked, freed and collected; the memory is used again
   const count = given("FILTERS", 50_000);
   const out = run(`
     const count = ${count};
-    const started = performance.now();
+    const begun = performance.now();
     const hold = () => Array.from({ length: count }, (_, i) => {
       const filter = new BloomFilter(256, 4);
       filter.add("key " + i);
@@ -165,7 +165,7 @@ test("many filters at once, asked, freed and collected; the memory is used again
     const grown = memory.buffer.byteLength - size;
     check(grown <= size / 8, grown + " bytes more the second time, of " + size);
     const rss = Math.round(process.resourceUsage().maxRSS / 1024);
-    console.log(2 * count, "filters made, asked and freed in", ((performance.now() - started) / 1000).toFixed(1), "s;", size, "bytes of WebAssembly's memory,", rss, "MiB in all");
+    console.log(2 * count, "filters made, asked and freed in", ((performance.now() - begun) / 1000).toFixed(1), "s;", size, "bytes of WebAssembly's memory,", rss, "MiB in all");
   `);
   console.log(out);
 });

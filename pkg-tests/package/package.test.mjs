@@ -8,6 +8,8 @@ import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
 import { LIMITS } from "../../scripts/limits.mjs";
 import { grow, weigh } from "../../scripts/weight.mjs";
 import { folder } from "../helpers/installed.mjs";
@@ -156,10 +158,11 @@ test("bloom-wasm/slim starts when told to, from the file beside it, a file, byte
     import { readFileSync } from "node:fs";
     const bytes = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]);
     try { initSync(bytes); } catch ({ code, message }) { console.log(code, message.includes("this is not bloom.wasm")); }
+    try { BloomFilter.from(["a"]); } catch ({ code, message }) { console.log(code, message.includes("call init()")); }
     initSync(readFileSync(new URL(import.meta.resolve("bloom-wasm/bloom.wasm"))));
     console.log(BloomFilter.from(["a"]).has("a"));
   `;
-  assert.equal(node("wrong.mjs", wrong), "wasm_load true\ntrue\n");
+  assert.equal(node("wrong.mjs", wrong), "wasm_load true\nwasm_load true\ntrue\n");
   const shared =
     'import { RibbonFilter } from "bloom-wasm"; import * as slim from "bloom-wasm/slim"; console.log(RibbonFilter === slim.RibbonFilter && slim.decode(RibbonFilter.from(["a"]).toBytes()).has("a"));';
   assert.equal(node("shared.mjs", shared), "true\n");
@@ -442,8 +445,8 @@ test("each source map leads to the source, also after an import", () => {
     assert.equal(lines.pop(), `//# sourceMappingURL=${script}.map`);
     const map = new SourceMap(payload);
     const sources = new Map(payload.sources.map((path, i) => [path, payload.sourcesContent[i].split("\n")]));
-    // No path of the machine that built it.
-    for (const path of sources.keys()) assert.match(path, /^\.\.\/(js|target\/npm\/bloom)\/[\w./-]+$/);
+    // No path of the machine that built it. The build itself writes `start:`.
+    for (const path of sources.keys()) assert.match(path, /^(\.\.\/(js|target\/npm\/bloom)\/[\w./-]+|start:\w+)$/);
     for (const [at, line] of lines.entries()) {
       for (const { 0: all, 1: word, index } of line.matchAll(/\b(?:function\*?|var|let|const) (\w+)/g)) {
         if (word === "bloom_wasm_bg_default") continue; // the wasm in base64, which has no source
@@ -518,6 +521,37 @@ test("Vite gives the address of bloom-wasm/bloom.wasm", async () => {
   const { files } = await grow(join(folder, "address"), script);
   const { fileName } = files.find(({ fileName }) => fileName.endsWith(".wasm"));
   assert.ok(files.some(({ file }) => typeof file === "string" && file.includes(`/${fileName}`)));
+});
+
+test("an export of bloom-wasm that needs no WebAssembly brings none, with esbuild and Vite", async () => {
+  const list = (entry) =>
+    node("list.mjs", `console.log(Object.keys(await import("${entry}")).join());`).trim().split(",");
+  const ofReader = list("bloom-wasm/reader");
+  const bundled = async (entry, name) => {
+    const contents = `import { ${name} } from "${entry}"; console.log(${name});`;
+    const stdin = { contents, resolveDir: folder };
+    const { outputFiles } = await build({ stdin, bundle: true, minify: true, format: "esm", write: false });
+    return outputFiles[0].text;
+  };
+  const size = (text) => gzipSync(text, { level: 9 }).length;
+  const plain = [];
+  for (const name of list("bloom-wasm")) {
+    const text = await bundled("bloom-wasm", name);
+    if (/AGFzbQ/.test(text)) continue;
+    plain.push(name);
+    const most = size(await bundled("bloom-wasm/reader", name));
+    assert.ok(size(text) <= 1.03 * most, `${name}: ${size(text)} bytes, and ${most} from the reader`);
+  }
+  // `load` and `decode` read filters of other software, too.
+  assert.deepEqual(
+    plain,
+    ofReader.filter((name) => !["decode", "load"].includes(name)),
+  );
+  for (const name of ["FilterError", "canonicalizeUrl"]) {
+    const script = `import { ${name} } from "bloom-wasm"; document.title = ${name}.name;`;
+    const { grown } = await grow(join(folder, "one"), script);
+    assert.ok(grown < 8000, `${name}: ${grown} bytes`);
+  }
 });
 
 test("a Vite build of a small app grows by the documented size, and only by what it imports", async () => {

@@ -195,6 +195,12 @@ impl Stack {
         self.count
     }
 
+    /// What tells stacks apart that share their base: clones, of which none was changed. 0 if nobody shares it.
+    #[allow(dead_code)] // only src/wasm/ needs it
+    pub(crate) fn sharing(&self) -> usize {
+        if Arc::strong_count(&self.base) > 1 { Arc::as_ptr(&self.base).addr() } else { 0 }
+    }
+
     /// The base, to give it its bytes, while nobody shares it.
     pub(crate) fn unshared_base(&mut self) -> &mut AnyFilter {
         Arc::get_mut(&mut self.base).expect("not shared yet")

@@ -19,10 +19,7 @@ use crate::vectors::{copied, push, within};
 
 #[wasm_bindgen(module = "/js/saved.js")]
 extern "C" {
-    #[wasm_bindgen(js_name = makeRoom)]
-    fn make_room(length: f64);
-
-    fn keep(part: &[u8]);
+    fn keep(part: &[u8], length: f64);
 }
 
 /// Has the next call of any function make a new instance, and drop this one.
@@ -31,11 +28,10 @@ pub fn abandon() {
     wasm_bindgen::handler::schedule_reinit();
 }
 
-/// Hands over all that `write` writes. Returns whether that was possible.
+/// Hands over all that `write` writes, `length` bytes. Returns whether that was possible.
 fn save(length: usize, write: impl FnOnce(Pieces) -> Result<()>) -> bool {
-    make_room(length as f64);
     let kept = write(&mut |part| {
-        keep(part);
+        keep(part, length as f64);
         Ok(())
     });
     kept.is_ok()
@@ -51,6 +47,11 @@ impl Filter {
             inner.stack().hashing().key().iter().try_for_each(|half| run(&half.to_le_bytes()))?;
             inner.write(None, run)
         })
+    }
+
+    /// What tells filters apart that share their memory: clones, of which none was changed. 0 for one that shares nothing.
+    pub fn sharing(&self) -> usize {
+        self.inner.try_borrow().map_or(0, |inner| inner.stack().sharing())
     }
 
     /// Reads what was handed over.
