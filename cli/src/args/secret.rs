@@ -28,11 +28,6 @@ impl SecretArgs {
         self.secret_file.is_some()
     }
 
-    /// The file with the secret, if there is one.
-    pub fn file(&self) -> Option<&Path> {
-        self.secret_file.as_deref()
-    }
-
     /// Fails if the secret would be replaced.
     pub fn check_output(&self, output: &Path) -> Result<()> {
         match &self.secret_file {
@@ -54,20 +49,25 @@ impl SecretArgs {
         {
             bail!("--secret-file takes a file, not standard input");
         }
-        let read = || -> Result<Secret> {
-            let mut bytes = Vec::new();
-            File::open(path)?.take(LONGEST).read_to_end(&mut bytes)?;
-            // 16 random bytes are hardly ever text. 16 bytes of text would be a phrase that somebody thought up.
-            let is_text = bytes.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
-            let raw = <[u8; 16]>::try_from(&bytes[..]).ok().filter(|_| !is_text);
-            let rule =
-                Error::InvalidParameter { rule: "a secret must be 16 random bytes or 32 hexadecimal digits" };
-            // Some editors put a byte order mark before the digits.
-            let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
-            Ok(raw.or_else(|| of_digits(text.trim_ascii())).ok_or(rule)?.into())
-        };
-        read().with_context(|| path.display().to_string()).map(Some)
+        read(path).map(Some)
     }
+}
+
+/// Reads the file of a secret.
+pub fn read(path: &Path) -> Result<Secret> {
+    let read = || -> Result<Secret> {
+        let mut bytes = Vec::new();
+        File::open(path)?.take(LONGEST).read_to_end(&mut bytes)?;
+        // 16 random bytes are hardly ever text. 16 bytes of text would be a phrase that somebody thought up.
+        let is_text = bytes.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+        let raw = <[u8; 16]>::try_from(&bytes[..]).ok().filter(|_| !is_text);
+        let rule =
+            Error::InvalidParameter { rule: "a secret must be 16 random bytes or 32 hexadecimal digits" };
+        // Some editors put a byte order mark before the digits.
+        let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+        Ok(raw.or_else(|| of_digits(text.trim_ascii())).ok_or(rule)?.into())
+    };
+    read().with_context(|| path.display().to_string())
 }
 
 fn of_digits(text: &[u8]) -> Option<[u8; 16]> {

@@ -151,13 +151,9 @@ fn wrong_tags(blob: &Filter, args: &VerifyArgs, streams: &mut Streams) -> Result
     let filter = blob.stack();
     let (profile, hashing) = (blob.profile(), *filter.hashing());
     ensure!(filter.is_tagged(), "{NO_TAGS}");
-    let (untagged, summary) = if args.members.is_empty() {
-        (Vec::new(), Summary::default())
-    } else {
-        members(&args.members, profile, hashing, &args.omitted, streams)?
-    };
-    let read = with_tags(&args.tags, untagged, summary, profile, hashing, &args.omitted, streams)?;
-    Ok(rates::wrong_tags(filter, &read.keys)?)
+    let (untagged, _) = members(&args.members, profile, hashing, &args.omitted, streams)?;
+    let (keys, _) = with_tags(&args.tags, untagged, profile, hashing, &args.omitted, streams)?;
+    Ok(rates::wrong_tags(filter, &keys)?)
 }
 
 /// The same for a feed with shards.

@@ -39,45 +39,24 @@ pub fn members(
     Ok((members, summary))
 }
 
-/// What lists with tags hold.
-pub struct WithTags {
-    pub keys: Tagged,
-    pub summary: Summary,
-    /// How many different keys the list of each tag has.
-    pub counts: Vec<u64>,
-}
-
-/// Reads lists with tags, after one of keys without.
-#[allow(clippy::too_many_arguments)]
+/// The keys of lists with tags and of those without, and what else the lists with tags held.
 pub fn with_tags(
     tags: &TagArgs,
     untagged: Vec<u64>,
-    mut summary: Summary,
     profile: Profile,
     hashing: Hashing,
     omitted: &Omitted,
     streams: &mut Streams,
-) -> Result<WithTags> {
-    let (mut lists, mut counts) = (Vec::new(), Vec::new());
-    summary.merge(each_tag(tags, |TagList { name, list }| {
-        let (mut digests, its) = members(from_ref(list), profile, hashing, omitted, streams)?;
-        counts.extend(its.count_keys(&mut digests));
-        lists.push((name.clone(), digests));
-        Ok(its)
-    })?);
-    Ok(WithTags { keys: Tagged::new(lists, untagged)?, summary, counts })
-}
-
-/// Reads the list of each tag. `read` returns what one list held; this returns the total.
-fn each_tag(tags: &TagArgs, mut read: impl FnMut(&TagList) -> Result<Summary>) -> Result<Summary> {
-    tags.names(std::iter::empty())?;
+) -> Result<(Tagged, Summary)> {
     let mut summary = Summary::default();
-    for tag in &tags.tags {
-        let mut its = read(tag)?;
-        its.set_tag(&tag.name);
+    let mut lists: Vec<_> = tags.names().into_iter().map(|name| (name, Vec::new())).collect();
+    for TagList { name, list } in &tags.tags {
+        let (digests, its) = members(from_ref(list), profile, hashing, omitted, streams)?;
+        let (_, all) = lists.iter_mut().find(|(other, _)| other == name).expect("each tag has a place");
+        append(all, &digests)?;
         summary.merge(its);
     }
-    Ok(summary)
+    Ok((Tagged::new(lists, untagged)?, summary))
 }
 
 /// Splits the digests of members over shards: first those of the lists without a tag, then a list for each tag. Returns
@@ -102,40 +81,40 @@ pub fn split(
         })
     };
     let mut summary = read(lists, spill)?;
-    summary.merge(each_tag(tags, |TagList { list, .. }| {
+    for TagList { list, .. } in &tags.tags {
         spill.end_list();
-        read(from_ref(list), spill)
-    })?);
+        summary.merge(read(from_ref(list), spill)?);
+    }
     Ok(summary)
 }
 
-/// The keys of a shard, as [`split`] has put them there. `names` are those of all tags, by their numbers.
-pub fn tagged(digests: &Digests, tags: &TagArgs, names: &[String]) -> bloom_wasm::error::Result<Tagged> {
+/// The keys of a shard: those without a tag, and then lists, of which `given` are the tags. `names` are those of all tags,
+/// by their numbers.
+pub fn tagged(digests: &Digests, given: &[&str], names: &[String]) -> bloom_wasm::error::Result<Tagged> {
     let (untagged, lists) = digests.lists();
-    debug_assert_eq!(lists.len(), tags.tags.len(), "a list for each tag");
-    let given: Vec<_> = tags.tags.iter().map(|tag| &tag.name).zip(lists).collect();
-    let its =
-        |name: &String| given.iter().find(|(other, _)| *other == name).map_or(&[][..], |(_, list)| list);
-    let lists = names.iter().map(|name| Ok((name.clone(), copied(its(name))?)));
-    Tagged::new(lists.collect::<bloom_wasm::error::Result<_>>()?, copied(untagged)?)
+    assert_eq!(lists.len(), given.len(), "a list for each tag");
+    let mut all: Vec<_> = names.iter().map(|name| (name.clone(), Vec::new())).collect();
+    for (name, digests) in given.iter().zip(lists) {
+        let (_, its) = all.iter_mut().find(|(other, _)| other == name).expect("each tag has a number");
+        append(its, digests)?;
+    }
+    Tagged::new(all, copied(untagged)?)
 }
 
 /// What lists of allowed keys hold.
 pub struct Allowed {
     /// The digests of all keys of each entry.
     pub digests: Vec<u64>,
-    pub summary: Summary,
-    /// How many different keys each list has. A URL counts as one, as in lists of members.
-    pub counts: Vec<u64>,
-    /// What to print about them.
-    pub words: String,
+    /// What each list held: the digest of the first key of each entry, and what else.
+    pub lists: Vec<(Vec<u64>, Summary)>,
     /// The keys that are in both lists.
+    pub conflicts: Conflicts,
     pub notices: Notices,
 }
 
-/// Reads the lists of allowed keys. With `wins`, removes members that are in both lists.
-pub fn allow(
-    lists: &[PathBuf],
+/// Reads the lists of allowed keys, and prints nothing. With `wins`, removes members that are in both lists.
+pub fn allow<'a>(
+    paths: impl IntoIterator<Item = &'a PathBuf>,
     wins: bool,
     hashing: Hashing,
     profile: Profile,
@@ -143,26 +122,31 @@ pub fn allow(
     streams: &mut Streams,
 ) -> Result<Allowed> {
     let new = || (Vec::new(), Allowlist::new(hashing, wins));
-    let (mut own, mut allowlist) = new();
-    let take = |(own, allowlist): &mut (Vec<u64>, Allowlist<_>), input: &Input, place: Place| {
-        own.push(hashing.digest(input.own()));
-        allowlist.push(members, input, place)
-    };
-    let summary = keys::for_each(lists, profile, &Omitted::none(), streams, new, take, |(more, later)| {
-        append(&mut own, &more)?;
-        allowlist.merge(later)
-    })?;
-    let counts = summary.count_keys(&mut own);
-    let (digests, conflicts) = allowlist.finish()?;
-    remove_conflicts(members, &conflicts)?;
+    let (_, mut allowlist) = new();
+    let mut lists = Vec::new();
+    for path in paths {
+        let mut own = Vec::new();
+        let take = |(own, allowlist): &mut (Vec<u64>, Allowlist<_>), input: &Input, place: Place| {
+            own.push(hashing.digest(input.own()));
+            allowlist.push(members, input, place)
+        };
+        let summary =
+            keys::read(from_ref(path), profile, &Omitted::none(), streams, new, take, |(more, later)| {
+                append(&mut own, &more)?;
+                allowlist.merge(later)
+            })?;
+        lists.push((own, summary));
+    }
+    let (digests, found) = allowlist.finish()?;
+    remove_conflicts(members, &found)?;
     let mut notices = Notices::default();
-    for Conflict { key, removed, place, .. } in &conflicts {
+    for Conflict { key, removed, place, .. } in &found {
         let what = if *removed { "removed" } else { "kept" };
         notices.push(|| format!("{place}: in both lists, {what}: {}", quoted(key)));
     }
-    let removed = conflicts.iter().filter(|conflict| conflict.removed).count() as u64;
-    let words = Conflicts { removed, kept: conflicts.len() as u64 - removed }.in_words(&summary);
-    Ok(Allowed { digests, summary, counts, words, notices })
+    let removed = found.iter().filter(|conflict| conflict.removed).count() as u64;
+    let conflicts = Conflicts { removed, kept: found.len() as u64 - removed };
+    Ok(Allowed { digests, lists, conflicts, notices })
 }
 
 /// How many keys are in both lists.

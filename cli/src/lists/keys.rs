@@ -1,20 +1,16 @@
 //! Lists for the tool: lines to keys on all cores, and the report about lines that give no keys.
 
 use std::collections::BTreeMap;
-use std::mem::take;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use bloom_wasm::Profile;
 use bloom_wasm::keys::native::Native;
 use bloom_wasm::keys::{Input, Skip, list};
-use rayon::slice::ParallelSliceMut;
-use serde::{Deserialize, Serialize};
 
 use super::lines::{self, Place};
 use super::look::{Hash, has_bare_ends, is_page, is_url};
 use crate::args::omitted::Omitted;
-use crate::args::tags::TagList;
 use crate::files::read::name;
 use crate::streams::Streams;
 use crate::text::{counted, grouped, quoted};
@@ -66,42 +62,7 @@ struct LineCounts {
 /// The lines of one of the lists.
 struct ListLines {
     name: String,
-    tag: Option<String>,
     lines: LineCounts,
-}
-
-/// What a list holds. A key counts once, however often it is there.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Counts {
-    /// Its different keys.
-    pub keys: u64,
-    /// The entries that gave none, except for those that were to be left out.
-    pub skipped: u64,
-}
-
-/// One of the lists of a run, as the next run compares it.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct List {
-    /// What people call it: its file, as it was given.
-    pub name: String,
-    /// The name of its tag, if it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tag: Option<String>,
-    #[serde(flatten)]
-    pub counts: Counts,
-}
-
-impl List {
-    /// A list with a tag, before it is read.
-    pub fn unread(TagList { name: tag, list }: &TagList) -> Self {
-        List { name: name(list), tag: Some(tag.clone()), counts: Counts { keys: 0, skipped: 0 } }
-    }
-}
-
-impl Counts {
-    pub fn skipped_share(self) -> f64 {
-        self.skipped as f64 / (self.keys + self.skipped).max(1) as f64
-    }
 }
 
 /// What the lists contained besides keys.
@@ -164,7 +125,7 @@ impl Summary {
     }
 
     /// Appends what later lines contained.
-    pub(super) fn merge(&mut self, later: Summary) {
+    pub fn merge(&mut self, later: Summary) {
         self.comments += later.comments;
         self.not_utf8 += later.not_utf8;
         self.pages.extend(later.pages);
@@ -189,39 +150,23 @@ impl Summary {
         self.lines.keys
     }
 
-    /// The same for each list.
-    pub fn entries_of_lists(&self) -> Vec<u64> {
-        self.lists.iter().map(|list| list.lines.keys).collect()
+    /// How many entries gave none for each reason, except for those that were to be left out.
+    pub fn skipped(&self) -> BTreeMap<String, u64> {
+        let is_meant =
+            |reason: &str| [Skip::TooShort, Skip::TooRare].iter().any(|skip| words(*skip) == reason);
+        let skipped = self.skipped.iter().filter(|(reason, _)| !is_meant(reason));
+        skipped.map(|(reason, count)| ((*reason).to_owned(), *count)).collect()
     }
 
-    /// How many different keys each list has. `digests` are those of all entries, in their order; those of each list are
-    /// sorted here, since counting them needs no other memory then.
-    pub fn count_keys(&self, digests: &mut [u64]) -> Vec<u64> {
-        let mut rest = digests;
-        let counts = self.lists.iter().map(|list| {
-            let (its, others) = take(&mut rest).split_at_mut(list.lines.keys as usize);
-            rest = others;
-            its.par_sort_unstable();
-            its.chunk_by(|digest, next| digest == next).count() as u64
-        });
-        let counts = counts.collect();
-        assert!(rest.is_empty(), "a digest for each entry");
-        counts
+    /// Prints the first of the lines that were skipped.
+    pub fn print_notices(&self, streams: &mut Streams) {
+        self.notices.print(streams);
     }
 
-    /// The lists. `keys` has the number of different keys of each.
-    pub fn into_lists(self, keys: Vec<u64>) -> Vec<List> {
-        assert_eq!(keys.len(), self.lists.len(), "a number for each list");
-        let list = |(ListLines { name, tag, lines }, keys)| {
-            let counts = Counts { keys, skipped: lines.skipped };
-            List { name, tag, counts }
-        };
-        self.lists.into_iter().zip(keys).map(list).collect()
-    }
-
-    /// Marks its lists as those of a tag.
-    pub(super) fn set_tag(&mut self, tag: &str) {
-        self.lists.iter_mut().for_each(|list| list.tag = Some(tag.to_owned()));
+    /// Fails if a list is a page.
+    pub fn require_no_page(&self) -> Result<()> {
+        let page = self.pages.first();
+        page.map_or(Ok(()), |list| Err(anyhow!("{list}: this is a page of HTML or XML, not a list")))
     }
 
     /// A summary in words, each part after a comma.
@@ -242,9 +187,7 @@ impl Summary {
     /// Fails if one of the lists is more likely a download that failed than a list: an error page, or nothing at all.
     /// `allow_empty` accepts lists without lines, but not lists whose lines were all skipped.
     pub fn require_lists(&self, allow_empty: bool) -> Result<()> {
-        if let Some(list) = self.pages.first() {
-            bail!("{list}: this is a page of HTML or XML, not a list");
-        }
+        self.require_no_page()?;
         for ListLines { name, lines: LineCounts { keys, skipped }, .. } in &self.lists {
             match (keys, skipped) {
                 (0, 0) if !allow_empty => {
@@ -296,8 +239,23 @@ impl Summary {
 
 /// Calls `take` with each input that the profile finds in the lines of the lists, and with its place. With a profile
 /// with SHA-1, the lines are hashes. Each thread collects into its own `T`, made by `new`; `merge` gets these in the
-/// order of the lines.
+/// order of the lines. Prints the first of the lines that were skipped.
 pub fn for_each<T: Send>(
+    paths: &[PathBuf],
+    profile: Profile,
+    omitted: &Omitted,
+    streams: &mut Streams,
+    new: impl Fn() -> T + Sync,
+    take: impl Fn(&mut T, &Input, Place) -> bloom_wasm::error::Result<()> + Sync,
+    merge: impl FnMut(T) -> bloom_wasm::error::Result<()>,
+) -> Result<Summary> {
+    let summary = read(paths, profile, omitted, streams, new, take, merge)?;
+    summary.print_notices(streams);
+    Ok(summary)
+}
+
+/// The same, but prints nothing.
+pub fn read<T: Send>(
     paths: &[PathBuf],
     profile: Profile,
     omitted: &Omitted,
@@ -363,9 +321,7 @@ pub fn for_each<T: Send>(
         summary.merge(more);
         merge(taken)
     })?;
-    let lists =
-        paths.iter().zip(counts).map(|(path, lines)| ListLines { name: name(path), tag: None, lines });
+    let lists = paths.iter().zip(counts).map(|(path, lines)| ListLines { name: name(path), lines });
     summary.lists = lists.collect();
-    summary.notices.print(streams);
     Ok(summary)
 }

@@ -4,4 +4,5 @@ pub mod digests;
 pub mod keys;
 pub mod lines;
 mod look;
+pub mod sketch;
 pub mod spill;

@@ -96,6 +96,17 @@ impl Share {
     }
 }
 
+impl Declared {
+    /// The lists, of members and of keys that must be absent; none of either if the feed is made of parts.
+    pub fn lists(&self) -> (&BTreeMap<String, List>, &BTreeMap<String, List>) {
+        static NONE: BTreeMap<String, List> = BTreeMap::new();
+        match &self.source {
+            Source::Lists { lists, allow, .. } => (lists, allow),
+            Source::Parts(_) => (&NONE, &NONE),
+        }
+    }
+}
+
 /// Reads the file: what renewal needs, and the rest if that is right, too.
 pub fn read(path: &Path) -> Result<(Basis, Result<Declared>)> {
     let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
@@ -103,11 +114,29 @@ pub fn read(path: &Path) -> Result<(Basis, Result<Declared>)> {
 }
 
 /// The same for the text of a file with this path, from whose folder all paths count.
-fn parse(path: &Path, text: &str) -> Result<(Basis, Result<Declared>)> {
+pub fn parse(path: &Path, text: &str) -> Result<(Basis, Result<Declared>)> {
     let source = Text { path, text };
     let basis = source.read::<BasisFile>()?.check(&source)?;
     let declared = source.read::<File>().and_then(|file| file.check(&source, &basis));
     Ok((basis, declared))
+}
+
+/// The text of a file, with an id that it lacks, or with another one than it has.
+pub fn with_id(path: &Path, id: &str, is_new: bool) -> Result<String> {
+    let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let source = Text { path, text: &text };
+    let known = source.read::<BasisFile>()?.id;
+    match (known, is_new) {
+        (None, false) => Ok(format!("id = \"{id}\"\n{text}")),
+        (Some(known), true) => {
+            let Range { start, end } = known.span();
+            Ok(format!("{}\"{id}\"{}", &text[..start], &text[end..]))
+        }
+        (Some(_), false) => {
+            Err(source.whole("it has an id already; for a copy of a feed, --new-id gives it another"))
+        }
+        (None, true) => Err(source.whole("it has no id; without --new-id, it gets one")),
+    }
 }
 
 #[derive(Deserialize)]

@@ -13,7 +13,6 @@ use super::manifest::{
 };
 use super::published::{read_entries, read_file, read_files};
 use super::shards::count;
-use super::trust::is_over;
 use crate::args::number::now;
 use crate::args::omitted::Omitted;
 use crate::args::tags::TagArgs;
@@ -131,7 +130,7 @@ impl Folder {
 
     /// Whether clients refuse it by now.
     pub fn is_expired(&self) -> Result<bool> {
-        Ok(is_over(self.head(), now()?))
+        Ok(self.head().is_over(now()?))
     }
 
     /// What it is, for programs.
@@ -301,7 +300,7 @@ impl Sharded {
         let name = || folder.display().to_string();
         let mut spill = Spill::new(&sharding, &folder).with_context(name)?;
         let summary = split(members, tags, &sharding, omitted, &mut spill, streams)?;
-        let names = tags.names(std::iter::empty())?;
+        let (given, names) = (tags.of_lists(), tags.names());
         let (mut false_negatives, mut wrong_tags) = (0, 0);
         let fpr = self.shards.head.identity.fpr;
         let probes = probes.unwrap_or(((100.0 / fpr).min(1e9) as u64).max(1_000_000));
@@ -315,7 +314,7 @@ impl Sharded {
                 let denied = digests.all().iter().filter(|&&digest| !filter.has_digest(digest));
                 false_negatives += denied.count() as u64;
                 if tags.any() {
-                    wrong_tags += rates::wrong_tags(filter, &tagged(&digests, tags, &names)?)?;
+                    wrong_tags += rates::wrong_tags(filter, &tagged(&digests, &given, &names)?)?;
                 }
                 // If the number doesn't divide evenly, the first shards get one more each.
                 let count =

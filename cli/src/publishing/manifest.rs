@@ -313,6 +313,11 @@ impl Identity {
 }
 
 impl Head {
+    /// That of a manifest that isn't signed yet, so that its number and times aren't known.
+    pub fn unsigned(identity: Identity, count: u64) -> Self {
+        Head { version: VERSION, identity, generation: 1, created_at: 0, expires: 0, count }
+    }
+
     fn check(&self) -> Result<()> {
         ensure!(self.version <= VERSION, "a later version of this tool is needed");
         ensure!(self.version == VERSION, "a bad version");
@@ -323,10 +328,15 @@ impl Head {
         self.identity.check()
     }
 
+    /// Whether step 6 of "What a client must do" refuses it.
+    pub fn is_over(&self, now: u64) -> bool {
+        self.expires <= now
+    }
+
     /// Whether more than half of its lifetime is left.
     pub fn is_fresh(&self, now: u64, expires_in: u64) -> bool {
         let left = self.expires.saturating_sub(now);
-        // It may last too long if --expires-in has become shorter or the clock was wrong.
+        // It may last too long if `expires-in` has become shorter or the clock was wrong.
         (expires_in / 2 + 1..=expires_in).contains(&left)
     }
 }

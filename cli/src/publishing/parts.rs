@@ -11,11 +11,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use bloom_wasm::Profile;
-use bloom_wasm::shards::{Entry, MAX_SHARD, MAX_SHARDS};
+use bloom_wasm::hash::Secret;
+use bloom_wasm::shards::{Entry, MAX_SHARD, MAX_SHARDS, Sharding};
 
 use super::manifest;
-use super::shards::{ShardedFeed, Writer, count, entry_of, ribbon};
-use super::state::Parts;
+use super::record::{DigestFile, Parts};
+use super::shards::{Writer, count, entry_of, ribbon};
+use super::state::StateFolder;
 use crate::files::blob::decode;
 use crate::files::read;
 
@@ -25,8 +27,7 @@ pub fn file_of_shard(shard: u32) -> String {
 }
 
 /// The entries of all parts, which must be those of a generation of this feed.
-pub fn read(dir: &Path, feed: &ShardedFeed) -> Result<Vec<Entry>> {
-    let (sharding, fpr) = (feed.sharding()?, feed.state.identity.fpr);
+pub fn read(dir: &Path, sharding: &Sharding, fpr: f64, secret: Option<&Secret>) -> Result<Vec<Entry>> {
     for shard in sharding.shards()..MAX_SHARDS {
         let other = dir.join(file_of_shard(shard));
         let is_there = other.try_exists().with_context(|| other.display().to_string())?;
@@ -37,7 +38,7 @@ pub fn read(dir: &Path, feed: &ShardedFeed) -> Result<Vec<Entry>> {
         let name = || path.display().to_string();
         let bytes = read::regular(&path, MAX_SHARD.into())?;
         let entry = entry_of(&bytes).with_context(name)?;
-        let blob = decode(bytes, feed.secret.as_ref()).with_context(name)?;
+        let blob = decode(bytes, secret).with_context(name)?;
         let filter = ribbon(&blob).with_context(name)?;
         let described = blob.name().is_some() || blob.created_at().is_some();
         let plain = !described && !blob.stack().is_tagged() && blob.profile() != Profile::Url;
@@ -71,27 +72,21 @@ pub fn copy(dir: &Path, writer: &mut Writer) -> Result<()> {
     Ok(())
 }
 
-/// What the state remembers of the parts that a writer has read.
-pub fn remember(dir: &Path, writer: &Writer) -> Result<Parts> {
-    let feed = &writer.feed;
-    let hashes: Vec<_> = writer.entries.iter().map(|entry| start(&entry.sha256)).collect();
-    let hashes = feed.folder.write(format!("parts-{}", feed.state.signed), &hashes)?;
-    Ok(Parts { dir: dir.to_owned(), hashes, published: false })
+/// What the state remembers of parts, and the file that goes with it.
+pub fn remember(dir: &Path, entries: &[Entry]) -> Result<(Parts, Vec<u64>)> {
+    let hashes: Vec<_> = entries.iter().map(|entry| start(&entry.sha256)).collect();
+    let parts = Parts { dir: dir.to_owned(), hashes: DigestFile::of("parts", &hashes)?, published: false };
+    Ok((parts, hashes))
 }
 
-/// Deletes the parts that were published, also by a run that was killed before it could.
-pub fn clear(feed: &mut ShardedFeed) -> Result<()> {
-    let Some(parts) = feed.state.parts.clone() else { return Ok(()) };
-    // If the manifest was never put in place, they are still needed, unless others have been built since.
-    if parts.published || feed.is_published() {
-        let hashes = feed.folder.read(&parts.hashes)?;
-        for (shard, hash) in (0..MAX_SHARDS).zip(&hashes).rev() {
-            let path = parts.dir.join(file_of_shard(shard));
-            delete_if(&path, *hash, || feed.folder.check()).with_context(|| path.display().to_string())?;
-        }
+/// Deletes the parts that were published, also by a run that was killed before it could; others may have been built since.
+pub fn delete(parts: &Parts, folder: &StateFolder) -> Result<()> {
+    let hashes = folder.read(&parts.hashes)?;
+    for (shard, hash) in (0..MAX_SHARDS).zip(&hashes).rev() {
+        let path = parts.dir.join(file_of_shard(shard));
+        delete_if(&path, *hash, || folder.check()).with_context(|| path.display().to_string())?;
     }
-    feed.state.parts = None;
-    feed.folder.save(&feed.state)
+    Ok(())
 }
 
 /// The first 8 bytes of a hash.

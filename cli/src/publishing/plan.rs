@@ -3,17 +3,17 @@
 //! publisher must do".
 
 use anyhow::{Result, bail, ensure};
+use ed25519_dalek::SigningKey;
 
 use super::manifest::{Head, Identity, Manifest, ManifestPayload};
-use super::record::{Record, Whole};
-use super::refusal::{Change, Lists, Rules};
-use super::state::{Parts, Unlisted};
+use super::record::{Parts, Record, Unlisted, Whole};
+use super::refusal::{Change, Lists, Rules, retagged};
 
 /// The highest generation that is believed or signed. The seconds since 1970 reach it in 34,000 years.
 pub const MAX_GENERATION: u64 = 1 << 40;
 
 /// What is known before a run. Times are in milliseconds since 1970.
-pub struct Known<'a, P> {
+pub struct Known<P> {
     /// What the state says, and the manifest that it has; none for both if there is no state.
     pub record: Option<Record>,
     pub last: Option<Seen<P>>,
@@ -23,8 +23,8 @@ pub struct Known<'a, P> {
     pub now: u64,
     /// How long a file that is no longer needed stays; none if the feed doesn't say so because of a mistake.
     pub grace: Option<u64>,
-    /// Signs a payload, and returns the text of the manifest.
-    pub sign: &'a dyn Fn(&P) -> Result<String>,
+    /// The keys that sign; none for an unsigned feed.
+    pub signers: Vec<SigningKey>,
 }
 
 /// The manifest in the folder that is served.
@@ -54,6 +54,8 @@ pub struct Next<'a, P> {
     pub made: Made<P>,
     pub lists: Lists,
     pub allow: Lists,
+    /// How many keys were in both.
+    pub conflicts: u64,
     /// What has changed, if the keys of the last generation are known one by one.
     pub changes: Option<Changes>,
     /// How many keys each tag of the last generation had, and has now, unless it is gone.
@@ -116,7 +118,7 @@ pub enum Renewal {
     Lost,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Nothing is signed unless the files of the last manifest are whole.
     Require,
@@ -132,21 +134,26 @@ pub enum Step {
     Delete(Vec<Unlisted>),
 }
 
-impl<P: ManifestPayload> Known<'_, P> {
-    fn ours(&self) -> Option<&Seen<P>> {
+impl<P: ManifestPayload> Known<P> {
+    pub fn ours(&self) -> Option<&Seen<P>> {
         if let Live::Ours(seen) = &self.live { Some(seen) } else { None }
     }
 
     /// Whether the manifest in place may have a newer list than the state. Numbers and times don't tell, since two copies
     /// of a state may go on from the same generation.
-    fn is_old(&self) -> bool {
+    pub fn is_old(&self) -> bool {
         let follows = |record: &Record| self.ours().is_none_or(|live| record.follows(&live.hash));
         self.record.as_ref().is_some_and(|record| !follows(record))
     }
 
     /// Whether the manifest in place is the one that the state has.
-    fn is_in_place(&self) -> bool {
+    pub fn is_in_place(&self) -> bool {
         self.ours().zip(self.last.as_ref()).is_some_and(|(live, last)| live.text == last.text)
+    }
+
+    /// The manifest with the list that clients have, or soon will.
+    pub fn before(&self) -> Option<&Seen<P>> {
+        if self.is_old() { self.ours() } else { self.last.as_ref().or(self.ours()) }
     }
 
     /// The manifest whose keys are those that clients may know.
@@ -201,39 +208,61 @@ impl<P: ManifestPayload> Known<'_, P> {
         Ok((known + 1).max(self.clock / 1000))
     }
 
-    /// Why the next list is refused, if it is.
-    pub fn objection(&self, next: &Next<P>) -> Option<String> {
-        let Next { made, lists, allow, changes, tags, rules } = next;
-        let head = made.payload.head();
-        if let Err(why) = self.require_same(&head.identity, made.payload.shards()) {
-            return Some(format!("{why:#}"));
+    /// What the lists of the last generation gave: those of members, and of keys that must be absent.
+    pub fn last_lists(&self) -> [Lists; 2] {
+        self.record
+            .as_ref()
+            .map_or_else(Default::default, |record| [record.lists.clone(), record.allow.clone()])
+    }
+
+    /// Why lists are refused, whatever is made of them.
+    pub fn objection_to_lists(&self, lists: &Lists, allow: &Lists, rules: &Rules) -> Option<String> {
+        let [before, _] = self.last_lists();
+        let is_lost = self.last.is_none() && self.ours().is_some();
+        rules
+            .of_lists(lists, rules.lists)
+            .or_else(|| rules.after([&before, lists], rules.lists))
+            .or_else(|| self.objection_to_allowed(allow, rules))
+            .or_else(|| rules.renamed([&before, lists]))
+            .or_else(|| is_lost.then(|| rules.unknown()).flatten())
+    }
+
+    /// The same for those of keys that must be absent.
+    pub fn objection_to_allowed(&self, allow: &Lists, rules: &Rules) -> Option<String> {
+        let [_, before] = self.last_lists();
+        rules.of_lists(allow, rules.allow).or_else(|| rules.after([&before, allow], rules.allow))
+    }
+
+    /// Why a generation of so many keys is refused. More is known of `changes` if they are given.
+    pub fn objection_to_count(&self, count: u64, changes: Option<Changes>, rules: &Rules) -> Option<String> {
+        let may_be_empty = !rules.lists.is_empty() && rules.lists.values().all(|list| list.allow_empty);
+        if count == 0 && !may_be_empty {
+            return Some("no key is left; `allow-empty = true` of all lists allows that".to_owned());
         }
-        let is_empty = head.count == 0 && !rules.lists.values().all(|list| list.allow_empty);
-        let none = Lists::new();
-        let of_record = |of: fn(&Record) -> &Lists| self.record.as_ref().map_or(&none, of);
-        let [members, allowed] = [of_record(|record| &record.lists), of_record(|record| &record.allow)];
-        let of_lists = || {
-            rules
-                .of_lists(lists, allow)
-                .or_else(|| rules.after([members, lists], rules.lists))
-                .or_else(|| rules.after([allowed, allow], rules.allow))
-                .or_else(|| rules.renamed([members, lists]))
-        };
-        let before = if self.is_old() { self.ours() } else { self.last.as_ref().or(self.ours()) };
-        let last = before.map_or(0, |seen| seen.payload.head().count);
+        let last = self.before().map_or(0, |seen| seen.payload.head().count);
         let total = match changes.filter(|changes| !self.is_old() && changes.stay + changes.removed >= last) {
             Some(changes) => Change { before: last, removed: changes.removed },
-            None => Change::of_counts(last, head.count),
+            None => Change::of_counts(last, count),
         };
-        let is_lost = self.last.is_none() && self.ours().is_some();
-        of_lists()
-            .or_else(|| {
-                is_empty.then(|| "no key is left; `allow-empty = true` of all lists allows that".to_owned())
-            })
-            .or_else(|| rules.removed("", total))
-            .or_else(|| tags.iter().find_map(|(tag, change)| rules.removed(&format!("{tag}: "), *change)))
-            .or_else(|| changes.and_then(|changes| rules.retagged(changes.stay, changes.retagged)))
-            .or_else(|| is_lost.then(|| rules.unknown()).flatten())
+        rules.removed("", total)
+    }
+
+    /// Why the next list is refused, if it is.
+    fn objection(&self, next: &Next<P>) -> Option<String> {
+        let Next { made, lists, allow, changes, tags, rules, .. } = next;
+        let head = made.payload.head();
+        let of_tags = || tags.iter().find_map(|(tag, change)| rules.removed(&format!("{tag}: "), *change));
+        let (stay, retagged) = match changes {
+            Some(Changes { stay, retagged, .. }) if *retagged > 0 => (*stay, *retagged),
+            _ => retagged(&self.last_lists()[0], lists),
+        };
+        self.require_same(&head.identity, made.payload.shards())
+            .err()
+            .map(|why| format!("{why:#}"))
+            .or_else(|| self.objection_to_lists(lists, allow, rules))
+            .or_else(|| self.objection_to_count(head.count, *changes, rules))
+            .or_else(of_tags)
+            .or_else(|| rules.retagged(stay, retagged))
     }
 
     /// What this run does. `next` is what it would publish, or why there is nothing. `again` are the files of the last
@@ -261,15 +290,12 @@ impl<P: ManifestPayload> Known<'_, P> {
 
     /// What a run does before it reads any list: it deletes what failed or killed runs left.
     pub fn tidy(&self) -> Vec<Step> {
-        let mut record = self.start();
-        let is_used_up = record.parts.as_ref().map(|parts| parts.published || self.is_in_place());
-        if is_used_up == Some(false) {
-            record.parts = None;
-        }
+        let record = self.start();
+        let is_used_up = record.parts.as_ref().is_some_and(|parts| parts.published || self.is_in_place());
         let delete = self.delete(&record, self.ours().map(|live| &live.payload));
         let is_known = self.record.as_ref().map_or(record.unlisted.is_empty(), |known| *known == record);
         let remember = (!is_known).then(|| Step::Remember(Box::new(record)));
-        let spend = (is_used_up == Some(true)).then_some(Step::Spend);
+        let spend = is_used_up.then_some(Step::Spend);
         remember.into_iter().chain(spend).chain(delete).collect()
     }
 
@@ -297,28 +323,43 @@ impl<P: ManifestPayload> Known<'_, P> {
         let is_same = made.files.is_empty() && self.is_fresh(made.expires_in);
         let mut record = self.start();
         (record.lists, record.allow) = (next.lists.clone(), next.allow.clone());
+        record.conflicts = next.conflicts;
         if is_same && self.last.as_ref().is_some_and(|last| made.payload.is_as(&last.payload)) {
-            let is_known = self.record.as_ref() == Some(&record);
-            let steps = if is_known { Vec::new() } else { vec![Step::Remember(Box::new(record))] };
+            let mut steps = Vec::new();
+            if let Some(parts) = &made.parts {
+                // They are those in place, so they are used up.
+                record.parts = Some(Parts { published: true, ..parts.clone() });
+                steps = vec![Step::Write, Step::Remember(Box::new(record)), Step::Spend];
+            } else if self.record.as_ref() != Some(&record) {
+                steps.push(Step::Remember(Box::new(record)));
+            }
             return Ok(Plan { end: End::Unchanged, steps });
         }
         let (payload, steps) = self.sign(made, record, made.expires_in)?;
         Ok(Plan { end: End::Published(payload), steps })
     }
 
+    /// The manifest whose list may be signed anew, or why there is none. Nothing old is signed as new.
+    pub fn renewable(&self) -> Result<&Seen<P>, Renewal> {
+        match (&self.last, self.ours()) {
+            (Some(last), Some(live)) if self.is_old() && live.payload.files() != last.payload.files() => {
+                Err(Renewal::Old)
+            }
+            (Some(last), Some(_)) => Ok(last),
+            (None, Some(_)) => Err(Renewal::Lost),
+            (_, None) => Err(Renewal::None),
+        }
+    }
+
     /// Clients must not lose the list that they have because the next one is wrong for days, so it is signed anew for as
-    /// long again if it is about to expire. Nothing old is signed as new.
+    /// long again if it is about to expire.
     fn renew(&self, why: String, again: Option<&Made<P>>) -> Result<Plan<P>> {
         let refused =
             |renewal| Ok(Plan { end: End::Refused { why: why.clone(), renewal }, steps: Vec::new() });
-        let (last, live) = match (&self.last, self.ours()) {
-            (Some(last), Some(live)) => (last, live),
-            (None, Some(_)) => return refused(Renewal::Lost),
-            (_, None) => return refused(Renewal::None),
+        let last = match self.renewable() {
+            Ok(last) => last,
+            Err(renewal) => return refused(renewal),
         };
-        if self.is_old() && live.payload.files() != last.payload.files() {
-            return refused(Renewal::Old);
-        }
         let Head { created_at, expires, .. } = *last.payload.head();
         let expires_in = expires.saturating_sub(created_at);
         if again.is_none() && self.is_fresh(expires_in) {
@@ -329,7 +370,7 @@ impl<P: ManifestPayload> Known<'_, P> {
             payload: last.payload.clone(),
             expires_in,
             whole: record.whole.clone(),
-            parts: None,
+            parts: record.parts.clone().filter(|parts| !parts.published),
             files: Vec::new(),
         };
         let (payload, mut steps) = match again {
@@ -356,9 +397,10 @@ impl<P: ManifestPayload> Known<'_, P> {
         let head = payload.head_mut();
         head.generation = self.number()?;
         (head.created_at, head.expires) = (self.now, self.now.saturating_add(expires_in));
-        let text = (self.sign)(&payload)?;
+        let manifest = Manifest::sign(&payload, &self.signers)?;
+        let text = manifest.text()?;
         let mut steps = Vec::new();
-        if !made.files.is_empty() {
+        if !made.files.is_empty() || made.parts.is_some() {
             let mut announced = self.start();
             made.files.iter().for_each(|file| announced.announce(file));
             steps.extend([Step::Remember(Box::new(announced)), Step::Write]);
@@ -367,13 +409,14 @@ impl<P: ManifestPayload> Known<'_, P> {
         let replaced = replaced.flat_map(|seen| seen.payload.files()).collect();
         record.unlist(replaced, &payload.files(), self.now);
         self.ours().into_iter().for_each(|live| record.follow(live.hash.clone()));
-        record.follow(Manifest::<P>::parse(text.as_bytes())?.hash());
+        record.follow(manifest.hash());
         record.signed = payload.head().generation;
         record.manifest.clone_from(&text);
         record.whole.clone_from(&made.whole);
-        record.parts.clone_from(&made.parts);
+        // Those that are used up are remembered until they are deleted.
+        record.parts = made.parts.clone().or(record.parts.filter(|parts| parts.published));
         steps.extend([Step::Remember(Box::new(record.clone())), Step::Put(text)]);
-        if let Some(parts) = &mut record.parts {
+        if let Some(parts) = record.parts.as_mut().filter(|parts| !parts.published) {
             // Now they are, whatever is in the folder later.
             parts.published = true;
             steps.extend([Step::Remember(Box::new(record)), Step::Spend]);
@@ -418,8 +461,8 @@ mod tests {
     use super::super::declared::{List, Share};
     use super::super::manifest::{FeedPayload, File, FileKind, People, VERSION};
     use super::super::record::Listed;
-    use super::super::sketch::Sketch;
     use super::*;
+    use crate::lists::sketch::Sketch;
     use crate::rates::random;
 
     const HOUR: u64 = 60 * 60 * 1000;
@@ -507,8 +550,8 @@ mod tests {
         }
     }
 
-    fn sign(payload: &FeedPayload) -> Result<String> {
-        Manifest::sign(payload, &[])?.text()
+    fn sign(payload: &FeedPayload) -> String {
+        Manifest::sign(payload, &[]).unwrap().text().unwrap()
     }
 
     /// What a list of so many keys is made into.
@@ -521,11 +564,11 @@ mod tests {
 
     fn listed(keys: u64) -> Lists {
         let sketch = Sketch::of((0..100).map(random));
-        BTreeMap::from([("list".to_owned(), Listed { keys, skipped: 0, sketch })])
+        BTreeMap::from([("list".to_owned(), Listed { tag: None, keys, skipped: BTreeMap::new(), sketch })])
     }
 
     impl World {
-        fn known(&self) -> Known<'static, FeedPayload> {
+        fn known(&self) -> Known<FeedPayload> {
             let text = |record: &Record| Some(record.manifest.clone()).filter(|text| !text.is_empty());
             Known {
                 record: self.record.clone(),
@@ -538,7 +581,7 @@ mod tests {
                 clock: self.clock,
                 now: self.clock,
                 grace: Some(self.grace),
-                sign: &sign,
+                signers: Vec::new(),
             }
         }
 
@@ -660,6 +703,7 @@ mod tests {
                 made: Made { payload, expires_in: 7 * DAY, whole: None, parts: None, files: files.clone() },
                 lists: listed(keys),
                 allow: Lists::new(),
+                conflicts: 0,
                 changes: None,
                 tags: Vec::new(),
                 rules,
@@ -755,7 +799,7 @@ mod tests {
         let with = |generation: u64| {
             let mut payload = made(KEYS);
             payload.head.generation = generation;
-            seen(&sign(&payload).unwrap())
+            seen(&sign(&payload))
         };
         for (signed, live, seconds, expected) in [
             (None, None, 1000, Some(1000)),

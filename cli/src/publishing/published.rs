@@ -7,7 +7,7 @@ use bloom_wasm::hash::Secret;
 use bloom_wasm::shards::{ENTRY, Entry, PAGE, Sharding, read_page};
 use bloom_wasm::{Delta, Filter, Profile};
 
-use super::manifest::{File, ShardsPayload, hex, sha256};
+use super::manifest::{FeedPayload, File, ManifestPayload, ShardsPayload, hex, sha256};
 use crate::files::blob::decode;
 use crate::files::read;
 
@@ -63,4 +63,23 @@ pub fn entries(dir: &Path, shards: &ShardsPayload) -> Result<Vec<Entry>> {
 pub fn names(dir: &Path, shards: &ShardsPayload) -> Result<Vec<String>> {
     let files = entries(dir, shards)?;
     Ok(shards.pages.iter().cloned().chain(files.iter().map(|entry| hex(&entry.sha256))).collect())
+}
+
+/// What a publisher needs of both kinds of manifests.
+pub trait Published: ManifestPayload {
+    /// Fails unless all files of the feed are there and whole.
+    fn require_whole(&self, dir: &Path) -> Result<()>;
+}
+
+impl Published for FeedPayload {
+    fn require_whole(&self, dir: &Path) -> Result<()> {
+        self.files.iter().try_for_each(|file| read_file(dir, &file.sha256, Some(file.bytes)).map(|_| ()))
+    }
+}
+
+impl Published for ShardsPayload {
+    fn require_whole(&self, dir: &Path) -> Result<()> {
+        let read = |entry: &Entry| read_file(dir, &hex(&entry.sha256), Some(entry.bytes.into()));
+        entries(dir, self)?.iter().try_for_each(|entry| read(entry).map(|_| ()))
+    }
 }

@@ -62,12 +62,10 @@ impl Rules<'_> {
         self.this_run.or(list.and_then(|list| list.max_removed)).unwrap_or(self.max_removed)
     }
 
-    /// Why these lists are refused by themselves.
-    pub fn of_lists(&self, lists: &Lists, allow: &Lists) -> Option<String> {
-        let gave = lists.iter().chain(allow);
-        let told = self.lists.values().chain(self.allow.values());
-        debug_assert_eq!(gave.clone().count(), told.clone().count(), "what each list gave");
-        gave.zip(told).find_map(|((name, Listed { keys, skipped, .. }), list)| match (keys, skipped) {
+    /// Why lists are refused by themselves.
+    pub fn of_lists(&self, gave: &Lists, told: &BTreeMap<String, List>) -> Option<String> {
+        assert!(gave.keys().eq(told.keys()), "what each list gave");
+        gave.iter().zip(told.values()).find_map(|((name, gave), list)| match (gave.keys, gave.skipped.len()) {
             (0, 0) if !list.allow_empty => {
                 Some(format!("{name}: this list gave no key; `allow-empty = true` allows an empty list"))
             }
@@ -75,8 +73,8 @@ impl Rules<'_> {
                 "{name}: this list gave no key, since its lines were skipped; is it an error page, or of another profile?"
             )),
             (keys, _) => {
-                let least = list.min_keys.filter(|least| keys < least)?;
-                let keys = counted(*keys, "key", "keys");
+                let least = list.min_keys.filter(|least| keys < *least)?;
+                let keys = counted(keys, "key", "keys");
                 Some(format!("{name}: this list has {keys}, and `min-keys` is {}", grouped(least)))
             }
         })
@@ -134,7 +132,7 @@ impl Rules<'_> {
         change.is_too_much(max).then(|| or_all(&format!("{what}{}", change.in_words(max))))
     }
 
-    /// Why too many of the keys that stay get other tags.
+    /// Why too many of the keys that stay get other tags, if these do.
     pub fn retagged(&self, stay: u64, retagged: u64) -> Option<String> {
         let max = self.max(None);
         Change { before: stay, removed: retagged }.is_too_much(max).then(|| {
@@ -147,25 +145,36 @@ impl Rules<'_> {
     /// short.
     pub fn unknown(&self) -> Option<String> {
         let is_known = |list: &List| self.max(Some(list)).0 >= 1.0 || list.min_keys.is_some();
+        let words = "the state was lost, so nothing tells whether a list was cut short: ";
+        if self.lists.is_empty() {
+            return (self.max(None).0 < 1.0)
+                .then(|| words.to_owned() + "give --max-removed 100% for this run");
+        }
         let (name, _) = self.lists.iter().find(|(_, list)| !is_known(list))?;
-        let words = format!(
-            "the state was lost, so nothing tells whether a list was cut short: give each list `min-keys`, which {name} \
-             lacks"
-        );
-        Some(words + ", or --max-removed 100% for this run")
+        let or = "give each list `min-keys`, which";
+        Some(format!("{words}{or} {name} lacks, or --max-removed 100% for this run"))
     }
 }
 
-impl Listed {
-    fn skipped_share(&self) -> f64 {
-        self.skipped as f64 / (self.keys + self.skipped).max(1) as f64
+/// How many keys stay, and how many of them get another tag, as far as their lists tell.
+pub fn retagged(before: &Lists, now: &Lists) -> (u64, u64) {
+    let (mut stay, mut retagged) = (0, 0);
+    for (name, new) in now {
+        let its = |old: &&Listed| new.sketch.is_mostly_in(&old.sketch);
+        let Some(old) = before.get(name).or_else(|| before.values().find(its)) else { continue };
+        let keys = old.keys.min(new.keys);
+        stay += keys;
+        if old.tag.is_some() && old.tag != new.tag {
+            retagged += keys;
+        }
     }
+    (stay, retagged)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::sketch::Sketch;
     use super::*;
+    use crate::lists::sketch::Sketch;
     use crate::rates::random;
 
     /// Lists such as "a=100" or "a=100+5", of keys and skipped lines; "a=100/b" has the keys that are b's by default.
@@ -177,7 +186,9 @@ mod tests {
             let keys: u64 = keys.parse().unwrap();
             let start = u64::from(whose.as_bytes()[0]) << 32;
             let sketch = Sketch::of((start..start + keys).map(random));
-            (name.to_owned(), Listed { keys, skipped: skipped.parse().unwrap(), sketch })
+            let skipped = Some(skipped.parse().unwrap()).filter(|skipped| *skipped > 0);
+            let skipped = skipped.map(|skipped| ("a bad line".to_owned(), skipped)).into_iter().collect();
+            (name.to_owned(), Listed { tag: None, keys, skipped, sketch })
         };
         text.split_whitespace().map(list).collect()
     }
@@ -270,11 +281,36 @@ mod tests {
             let none = BTreeMap::new();
             let (dropped, max_removed) = (BTreeSet::new(), Share(0.25));
             let rules = Rules { lists: &lists, allow: &none, dropped: &dropped, max_removed, this_run: None };
-            let said = rules.of_lists(&now, &Lists::new()).unwrap_or_default();
+            let said = rules.of_lists(&now, &lists).unwrap_or_default();
             assert!(said.starts_with(words) && said.is_empty() == words.is_empty(), "{said}");
             // After a loss, the number of keys must be known of each.
             assert_eq!(rules.unknown().is_none(), lists.keys().all(|name| name == "k"));
             assert_eq!(Rules { this_run: Some(Share(1.0)), ..rules }.unknown(), None);
+        }
+    }
+
+    #[test]
+    fn other_tags() {
+        // Lists with the tag that is named after them.
+        let tagged = |text: &str, tags: &str| {
+            let mut lists = gave(text);
+            for (list, tag) in lists.values_mut().zip(tags.split(' ')) {
+                list.tag = Some(tag.to_owned()).filter(|tag| tag != "-");
+            }
+            lists
+        };
+        for (before, now, expected) in [
+            (("a=300", "x"), ("a=300", "x"), (300, 0)),
+            (("a=300", "x"), ("a=200", "y"), (200, 200)),
+            (("a=300", "x"), ("a=300", "-"), (300, 300)),
+            // A feed that gets tags.
+            (("a=300", "-"), ("a=300", "x"), (300, 0)),
+            // A list with another name.
+            (("a=300 b=100", "x y"), ("b=100 c=300/a", "y z"), (400, 300)),
+            (("a=300", "x"), ("b=300", "y"), (0, 0)),
+        ] {
+            let [before, now] = [before, now].map(|(lists, tags)| tagged(lists, tags));
+            assert_eq!(retagged(&before, &now), expected);
         }
     }
 

@@ -2,7 +2,8 @@
 //! than memory.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::slice::from_ref;
 
 use anyhow::{Context, Result};
 use bloom_wasm::digests::{sort, subtract};
@@ -11,12 +12,14 @@ use bloom_wasm::keys::Input;
 use bloom_wasm::shards::Sharding;
 use rayon::prelude::*;
 
+use super::record::Listed;
 use super::shards::Shard;
+use super::sources::{Gave, Sources};
 use crate::args::omitted::Omitted;
-use crate::args::tags::TagArgs;
-use crate::lists::digests::{Conflicts, split, tagged};
-use crate::lists::keys::{self, Summary};
+use crate::lists::digests::{Conflicts, tagged};
+use crate::lists::keys;
 use crate::lists::lines::Place;
+use crate::lists::sketch::Sketch;
 use crate::lists::spill::{Buffer, Shards, Spill};
 use crate::streams::Streams;
 use crate::text::grouped;
@@ -34,6 +37,8 @@ pub struct Split<'a> {
     sharding: &'a Sharding,
     /// The name of the folder where they are.
     folder: String,
+    /// The tag of each list of members after those without one.
+    tags: Vec<&'a str>,
     members: Spill,
     /// The keys that must be absent, if there is a list of them.
     allowed: Option<Spill>,
@@ -41,65 +46,81 @@ pub struct Split<'a> {
     won: Spill,
 }
 
-/// The lists that are split.
-pub struct Sources<'a> {
-    pub lists: &'a [PathBuf],
-    pub tags: &'a TagArgs,
-    pub omitted: &'a Omitted,
-    pub allow: &'a [PathBuf],
-    pub allow_wins: bool,
-}
-
 impl<'a> Split<'a> {
-    /// Reads lists into temporary files in the folder. Also returns what the lists of members and the allowlists held.
+    /// Reads lists into temporary files in the folder. Also returns what they gave.
     pub fn read(
-        Sources { lists, tags, omitted, allow, allow_wins }: Sources,
+        sources: &'a Sources,
         sharding: &'a Sharding,
         folder: &Path,
         streams: &mut Streams,
-    ) -> Result<(Self, Summary, Summary)> {
+    ) -> Result<(Self, Gave)> {
         let name = folder.display().to_string();
         let spill = || Spill::new(sharding, folder).with_context(|| name.clone());
         let (mut members, mut allowed, mut won) = (spill()?, spill()?, spill()?);
-        let summary = split(lists, tags, sharding, omitted, &mut members, streams)?;
-        let new = || Buffer::new(sharding);
-        let push = |batch: &mut Buffer, key: &[u8]| {
-            batch.push(sharding.shard_of(key), sharding.hashing().digest(key));
+        let (mut gave, mut tags) = (Gave::default(), Vec::new());
+        let (profile, new) =
+            (sharding.profile(), || (Buffer::new(sharding), Buffer::new(sharding), Sketch::default()));
+        let push = |buffer: &mut Buffer, key: &[u8]| {
+            let digest = sharding.hashing().digest(key);
+            buffer.push(sharding.shard_of(key), digest);
+            digest
         };
-        let take = |(all, own): &mut (Buffer, Buffer), input: &Input, _: Place| {
-            input.keys().for_each(|key| push(all, key));
-            push(own, input.own());
-            Ok(())
-        };
-        let allowed_summary = keys::for_each(
-            allow,
-            sharding.profile(),
-            &Omitted::none(),
-            streams,
-            || (new(), new()),
-            take,
-            |(all, own)| {
+        for (tag, name, list) in sources.lists_by_tag() {
+            if tag != tags.last().copied() {
+                members.end_list();
+                tags.extend(tag);
+            }
+            let take = |(own, _, sketch): &mut (Buffer, Buffer, Sketch), input: &Input, _: Place| {
+                sketch.add(push(own, input.own()));
+                Ok(())
+            };
+            let mut sketch = Sketch::default();
+            let files = from_ref(&list.file);
+            let summary =
+                keys::read(files, profile, sources.omitted, streams, new, take, |(own, _, more)| {
+                    members.extend(own);
+                    sketch.merge(&more);
+                    Ok(())
+                })?;
+            // The keys of a list are too many to be held, so its entries are counted.
+            gave.member(name, Listed::of_entries(tag, sketch, &summary)?, summary, sources, streams);
+        }
+        for (name, list) in sources.allow {
+            let take = |(own, all, sketch): &mut (Buffer, Buffer, Sketch), input: &Input, _: Place| {
+                input.keys().for_each(|key| {
+                    push(all, key);
+                });
+                sketch.add(push(own, input.own()));
+                Ok(())
+            };
+            let mut sketch = Sketch::default();
+            let files = from_ref(&list.file);
+            let nothing = Omitted::none();
+            let summary = keys::read(files, profile, &nothing, streams, new, take, |(own, all, more)| {
                 allowed.extend(all);
-                if allow_wins {
+                if sources.allow_wins {
                     won.extend(own);
                 }
+                sketch.merge(&more);
                 Ok(())
-            },
-        )?;
-        let allowed = (!allow.is_empty()).then_some(allowed);
-        Ok((Split { sharding, folder: name, members, allowed, won }, summary, allowed_summary))
+            })?;
+            gave.allowed(name, Listed::of_entries(None, sketch, &summary)?, summary, sources, streams);
+        }
+        let allowed = (!sources.allow.is_empty()).then_some(allowed);
+        Ok((Split { sharding, folder: name, tags, members, allowed, won }, gave))
     }
 
     /// Builds all shards, in order, as many at once as fit into the memory. Meanwhile it writes those before, and reads
-    /// the digests of those after.
+    /// the digests of those after. `names` are those of the tags, by their numbers.
     pub fn build(
         self,
         fpr: f64,
-        tags: Option<(&TagArgs, &[String])>,
+        names: &[String],
         streams: &mut Streams,
         mut put: impl FnMut(Shard) -> Result<()> + Send,
     ) -> Result<Conflicts> {
-        let Split { sharding, folder, members, allowed, won } = self;
+        let Split { sharding, folder, tags, members, allowed, won } = self;
+        let tags = (!names.is_empty()).then_some((&tags[..], names));
         let (mut members, mut won) = (members.parts(), won.parts());
         let mut allowed = allowed.map(Spill::parts);
         let mut read = || -> Result<Option<Group>> {
@@ -174,7 +195,7 @@ impl Group {
         &self,
         sharding: &Sharding,
         fpr: f64,
-        tags: Option<(&TagArgs, &[String])>,
+        tags: Option<(&[&str], &[String])>,
         first: u32,
         place: usize,
     ) -> Result<(Shard, Conflicts)> {

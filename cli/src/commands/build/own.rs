@@ -10,6 +10,7 @@ use crate::args::number::created_at;
 use crate::args::secret::new_seed;
 use crate::files::blob;
 use crate::lists::digests::{allow, members, with_tags};
+use crate::lists::keys::Summary;
 use crate::rates::Rates;
 use crate::streams::{Answer, Streams};
 use crate::text::{counted, grouped, tags_in_words};
@@ -42,15 +43,15 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     let tenth = || "with --profile url a key gets a tenth of --fpr";
     if builder.build_fpr() < fpr { possible.with_context(tenth) } else { possible.map_err(Into::into) }?;
 
-    let (mut members, summary) = members(&args.lists, profile, hashing, &args.omitted, streams)?;
-    let (mut tagged, summary) = if args.tags.any() {
-        let untagged = std::mem::take(&mut members);
-        let read = with_tags(&args.tags, untagged, summary, profile, hashing, &args.omitted, streams)?;
-        members = copied(read.keys.digests())?;
-        (Some(read.keys), read.summary)
-    } else {
-        (None, summary)
-    };
+    let (mut members, mut summary) = members(&args.lists, profile, hashing, &args.omitted, streams)?;
+    let mut tagged = None;
+    if args.tags.any() {
+        let (keys, of_tags) =
+            with_tags(&args.tags, std::mem::take(&mut members), profile, hashing, &args.omitted, streams)?;
+        members = copied(keys.digests())?;
+        summary.merge(of_tags);
+        tagged = Some(keys);
+    }
     let keys = summary.entries();
     args.require_lists(&summary)?;
     args.require_keys(keys)?;
@@ -62,10 +63,13 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
         digests::sort(&mut members)?;
         distinct = Some(members.len() as u64);
         let its = allow(&args.allow, args.allow_wins, hashing, profile, &mut members, streams)?;
+        let mut summary = Summary::default();
+        its.lists.into_iter().for_each(|(_, more)| summary.merge(more));
+        summary.print_notices(streams);
         its.notices.print(streams);
-        args.require_lists(&its.summary)?;
+        args.require_lists(&summary)?;
         allowed = Some(its.digests);
-        rows.push(("allowed", its.words));
+        rows.push(("allowed", its.conflicts.in_words(&summary)));
         args.require_keys(members.len() as u64)?;
     }
     let made = match &mut tagged {

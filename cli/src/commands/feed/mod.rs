@@ -2,6 +2,7 @@
 
 mod build_shard;
 mod forget;
+mod init;
 mod keygen;
 mod pubkey;
 mod publish;
@@ -21,7 +22,8 @@ pub struct FeedArgs {
 
 #[derive(Subcommand)]
 enum FeedCommand {
-    Publish(Box<publish::PublishArgs>),
+    Init(init::InitArgs),
+    Publish(publish::PublishArgs),
     Verify(verify::ReadArgs),
     Forget(forget::ForgetArgs),
     Keygen(keygen::KeygenArgs),
@@ -31,7 +33,8 @@ enum FeedCommand {
 
 pub fn run(args: FeedArgs, streams: &mut Streams) -> Result<Answer> {
     match args.command {
-        FeedCommand::Publish(args) => publish::run(*args, streams),
+        FeedCommand::Init(args) => init::run(args, streams),
+        FeedCommand::Publish(args) => publish::run(args, streams),
         FeedCommand::Verify(args) => verify::run(args, streams),
         FeedCommand::Forget(args) => forget::run(args, streams),
         FeedCommand::Keygen(args) => keygen::run(args, streams),

@@ -1,145 +1,206 @@
 //! `feed publish`.
 
-mod run;
-mod sharded;
-mod whole;
+mod make;
+mod report;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::{Context, Result, ensure};
-use clap::builder::ArgPredicate;
-
-use run::Run;
+use anyhow::{Context, Error, Result, anyhow, ensure};
+use make::{Feed, Generation, Make};
+use report::{Report, Run};
 
 use crate::args::number::{self, created_at, parse_time};
-use crate::args::secret::SecretArgs;
-use crate::args::tags::{TagArgs, WithoutArgs};
-use crate::files::read;
-use crate::lists::keys::{List, Notices};
-use crate::publishing::description::{DescriptionArgs, SettingsArgs, with_known_tags};
-use crate::publishing::guard::GuardArgs;
+use crate::publishing::declared::{self, Basis, Declared, FILE, Share};
+use crate::publishing::manifest::{FeedPayload, ShardsPayload};
+use crate::publishing::plan::{End, Renewal};
 use crate::publishing::publication::{Opened, Publication};
 use crate::publishing::state::StateFolder;
-use crate::publishing::trust::KeyArgs;
 use crate::streams::{Answer, Streams};
+use crate::text::in_words;
 
-/// Publish a filter that stays up to date, as a folder for any static host: the first generation, or the next
+/// Publish a feed, as feed.toml describes it: the first generation, or the next
 ///
-/// The run that begins a feed describes it, at least by --profile. The state remembers the description, so later runs
-/// need only the lists and the signing keys. If the state was lost, give the description again: the feed in the folder
-/// keeps its id, its generations continue from that of the manifest or from the seconds since 1970, whichever is
-/// higher, and all files are built anew.
-///
-/// If no list has changed, nothing is written unless the manifest expires soon. A list keeps the tag that it was given.
+/// If no list has changed, nothing is written unless the manifest expires soon. If the next list is refused or can't be
+/// made, the last one is signed anew before it expires, and the tool exits with 2.
 #[derive(clap::Args)]
 pub struct PublishArgs {
-    /// The folder of the feed, which you serve
-    dir: PathBuf,
-    /// Lists of keys, one per line; or, for a feed with shards, a folder with the files of `feed build-shard`, which
-    /// are deleted once they are published
-    #[arg(value_name = "LIST", default_value = "-", default_value_if("tags", ArgPredicate::IsPresent, None))]
-    lists: Vec<PathBuf>,
-    /// A folder for what the publisher remembers. Don't serve it
-    #[arg(long, value_name = "DIR")]
-    state: PathBuf,
-    #[command(flatten)]
-    keys: KeyArgs,
-    #[command(flatten)]
-    tags: TagArgs,
-    #[command(flatten)]
-    without: WithoutArgs,
-    /// Accept lists that are empty or have only comments. If no key is left, the list still counts as one that shrinks:
-    /// see --max-removed
-    #[arg(long)]
-    allow_empty: bool,
-    #[command(flatten)]
-    guard: GuardArgs,
-    #[command(flatten)]
-    secret: SecretArgs,
+    /// The file that describes the feed
+    #[arg(default_value = FILE)]
+    file: PathBuf,
+    /// The largest share of the keys that may be removed, or get other tags, in this run, instead of what the file says
+    #[arg(long, value_name = "SHARE", value_parser = Share::parse)]
+    max_removed: Option<Share>,
     /// The time of publication, such as 2026-11-21T09:00:00Z. It is used instead of the clock: all times count from it
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     created_at: Option<SystemTime>,
     /// Print a report as JSON
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    description: DescriptionArgs,
-    #[command(flatten)]
-    settings: SettingsArgs,
+    /// Print only what needs a person, on standard error
+    #[arg(long, conflicts_with = "json")]
+    quiet: bool,
+    /// Say what would be done, and change nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
-    let PublishArgs { dir, lists, state, keys, tags, without, allow_empty, guard, secret, json, .. } = args;
-    read::check_stdin(lists.iter().chain(&args.settings.allow).chain(tags.lists()))?;
-    let trust = keys.read()?;
-    let now = args.created_at.map(created_at).transpose()?;
+    let PublishArgs { file, max_removed, json, quiet, dry_run: is_dry, .. } = args;
+    let created_at = args.created_at.map(created_at).transpose()?;
     // Read before the lock is taken: with a wrong clock, WASI ends the tool, and the lock would stay.
-    let time = now.map_or_else(number::now, Ok)?;
-    let secret_of = secret.file().map(|file| ("the secret", file.to_owned()));
-    let secret = secret.read()?;
-    let keys_of = keys.secret_keys().map(|key| ("a secret key", key.to_owned()));
-    let private: Vec<_> =
-        [("the state", state.clone())].into_iter().chain(keys_of).chain(secret_of).collect();
-    if args.description.begins() {
-        fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
-        require_private(&private, &dir)?;
-        StateFolder::create(&state)?;
-    }
-    // Only now do all paths lead somewhere.
-    require_private(&private, &dir)?;
-    let folder = StateFolder::open(&state)?;
-    let path = state;
-    let mut state = args.description.state(&folder, &dir, &path, &trust, secret.as_ref())?;
-    // Wrong options are reported later: they are no reason to let the old list expire.
-    let same = args.description.require_same(&state).with_context(|| path.display().to_string());
-    let profile = state.identity.profile()?;
-    let before = &state.settings;
-    let chosen =
-        same.and_then(|()| Ok((args.settings.after(before, profile, time)?, args.settings.dropped(before)?)));
-    let (settings, dropped, objection) = match chosen {
-        Ok((settings, dropped)) => (settings, dropped, None),
-        Err(why) => (before.clone(), Vec::new(), Some(why)),
-    };
-    let (lists, tags) = with_known_tags(&lists, tags, &without, &state);
-    if state.manifest.is_empty() || state.is_recovered {
-        // If this run fails, the next one goes on with what this one was told.
-        state.settings = settings.clone();
-        state.lists.members = tags.tags.iter().map(List::unread).collect();
-    }
-    let (is_sharded, is_recovered) = (state.shards.is_some(), state.is_recovered);
-    let unsigned = keys.unsigned;
-    let opened = Opened { dir, folder, state, secret, trust, now, grace: settings.grace, unsigned };
-    let run = Run {
-        lists,
-        tags,
-        without,
-        allow_empty,
-        guard,
-        settings,
-        dropped,
-        objection,
-        notices: Notices::default(),
-        is_recovered,
-        json,
-    };
-    if is_sharded {
-        sharded::publish(run, Publication::open(opened, streams)?, streams)
+    let clock = number::now()?;
+    let (basis, declared) = declared::read(&file)?;
+    require_private(&file, &basis, &declared)?;
+    let folder = if is_dry {
+        StateFolder::look(&basis.state)
     } else {
-        whole::publish(run, Publication::open(opened, streams)?, streams)
+        fs::create_dir_all(&basis.public).with_context(|| basis.public.display().to_string())?;
+        // Only now do all paths lead somewhere.
+        require_private(&file, &basis, &declared)?;
+        StateFolder::open(&basis.state)?
+    };
+    let record = folder.load()?;
+    // A state that has published knows which kind of feed it is.
+    let published = record.as_ref().filter(|record| !record.manifest.is_empty());
+    let is_sharded = published.map_or(basis.shards.is_some(), |record| record.whole.is_none());
+    let grace = declared.as_ref().ok().map(|declared| declared.grace);
+    let opened = Opened { folder, record, clock, created_at, grace, is_dry };
+    let feed = declared.as_ref().map_err(|why| anyhow!(in_words(why)));
+    let feed = feed.and_then(|declared| Feed::new(&basis, declared, max_removed));
+    let run = Run { json, quiet, is_dry };
+    if is_sharded {
+        publish(feed, Publication::<ShardsPayload>::open(&basis, opened, streams)?, &run, streams)
+    } else {
+        publish(feed, Publication::<FeedPayload>::open(&basis, opened, streams)?, &run, streams)
     }
 }
 
-/// Fails if one of the paths leads into the folder that is served.
-fn require_private(paths: &[(&str, PathBuf)], dir: &Path) -> Result<()> {
-    let served = place(dir)?;
-    for (what, path) in paths {
+fn publish<P: Make>(
+    feed: Result<Feed>,
+    mut publication: Publication<P>,
+    run: &Run,
+    streams: &mut Streams,
+) -> Result<Answer> {
+    let is_first = publication.known.before().is_none();
+    let conflicts = publication.known.record.as_ref().map(|record| record.conflicts);
+    let feed = match feed {
+        Ok(feed) => feed,
+        Err(why) => return Err(refused(None, publication, why, &[], streams)),
+    };
+    let made = feed.require_same(&publication).and_then(|()| P::make(&feed, &mut publication, streams));
+    let Generation { next, outputs, added, said } = match made {
+        Ok(made) => made,
+        Err(why) => return Err(refused(Some(&feed), publication, why, &[], streams)),
+    };
+    // Building may have taken hours.
+    publication.look_at_clock()?;
+    let plan = publication.known.plan(Ok(&next), None)?;
+    let published = match &plan.end {
+        End::Published(payload) => Some(payload.clone()),
+        End::Unchanged => None,
+        End::Refused { why, .. } => {
+            return Err(refused(Some(&feed), publication, anyhow!("{why}"), &added, streams));
+        }
+    };
+    if !run.is_dry
+        && let Err(why) = publication.carry_out(&plan, &outputs, streams)
+    {
+        return Err(refused(Some(&feed), publication, why, &added, streams));
+    }
+    if published.is_some() && conflicts != Some(next.conflicts) {
+        said.notices.print(streams);
+    }
+    if is_first && publication.known.signers.is_empty() {
+        streams.warn(
+            "nobody has signed this, so whoever can write to the host can change the list: a key in `sign` prevents that",
+        );
+    }
+    let is_new = published.is_some();
+    let live = published.or_else(|| publication.known.ours().map(|live| live.payload.clone()));
+    let report = Report::new(&live.context("the manifest is gone")?, said.made, is_new, run.is_dry);
+    report.print(run, said.rows, publication.signers_in_words(), &plan.steps, streams)?;
+    Ok(Answer::Yes)
+}
+
+/// Why the next generation was refused, and what became of the last one. Clients must not lose the list that they have
+/// because the new one is wrong for days, so the last one is signed anew if it is about to expire.
+fn refused<P: Make>(
+    feed: Option<&Feed>,
+    mut publication: Publication<P>,
+    why: Error,
+    added: &[PathBuf],
+    streams: &mut Streams,
+) -> Error {
+    // If another run has taken over, nothing is this one's any more.
+    if publication.folder.check().is_err() {
+        return why;
+    }
+    let signed = publication.known.last.as_ref().map_or(0, |last| last.payload.head().generation);
+    let words = in_words(&why);
+    if !publication.is_dry
+        && let Err(error) = publication.recover(added, streams)
+    {
+        streams.warn(&format!("what this run wrote may not have been deleted: {}", in_words(&error)));
+    }
+    // A number that this run has used up is no reason for another one.
+    if publication.known.last.as_ref().is_some_and(|last| last.payload.head().generation > signed) {
+        return why;
+    }
+    match renew(feed, &mut publication, &words, streams) {
+        Err(error) => error.context(words),
+        Ok(Renewal::None) if publication.known.last.is_none() => why,
+        Ok(Renewal::None) => anyhow!("{words}; there is no manifest in place that could be signed anew"),
+        Ok(Renewal::NotYet) => {
+            let generation = publication.known.ours().map_or(0, |live| live.payload.head().generation);
+            anyhow!("{words}; generation {generation} stays")
+        }
+        Ok(Renewal::Signed(generation)) if publication.is_dry => {
+            anyhow!("{words}; the last list would be signed anew as generation {generation}")
+        }
+        Ok(Renewal::Signed(generation)) => {
+            anyhow!("{words}; the last list was signed anew as generation {generation}")
+        }
+        Ok(Renewal::Lost) => anyhow!("{words}; the state was lost, so the last list wasn't signed anew"),
+        Ok(Renewal::Old) => anyhow!("{words}; the state is an old copy, so the last list wasn't signed anew"),
+    }
+}
+
+fn renew<P: Make>(
+    feed: Option<&Feed>,
+    publication: &mut Publication<P>,
+    why: &str,
+    streams: &mut Streams,
+) -> Result<Renewal> {
+    publication.look_at_clock()?;
+    let again = match publication.known.renewable() {
+        Ok(_) => P::again(feed, publication, streams).context("the last list can't be signed anew")?,
+        Err(_) => None,
+    };
+    let (again, outputs) = again.unzip();
+    let plan = publication.known.plan(Err(why.to_owned()), again.as_ref())?;
+    if !publication.is_dry {
+        publication.carry_out(&plan, &outputs.unwrap_or_default(), streams)?;
+    }
+    match plan.end {
+        End::Refused { renewal, .. } => Ok(renewal),
+        End::Published(_) | End::Unchanged => Err(anyhow!("a list was published that isn't there")),
+    }
+}
+
+/// Fails if the state, a key or the secret is in the folder that is served.
+fn require_private(file: &Path, basis: &Basis, declared: &Result<Declared>) -> Result<()> {
+    let served = place(&basis.public)?;
+    let secret = declared.as_ref().ok().and_then(|declared| declared.secret.as_deref());
+    let paths = [("the state", &*basis.state)].into_iter();
+    let paths = paths.chain(basis.sign.iter().map(|key| ("a secret key", &**key)));
+    for (what, path) in paths.chain(secret.map(|secret| ("the secret", secret))) {
         // A link in the folder is served like a file, and one elsewhere may lead there.
         let name = path.parent().zip(path.file_name()).map(|(parent, name)| Ok(place(parent)?.join(name)));
         let places = [Ok(place(path)?)].into_iter().chain(name).collect::<Result<Vec<_>>>()?;
         let is_served = places.iter().any(|place| place.starts_with(&served));
-        ensure!(!is_served, "{what} must not be in the folder that is served");
+        ensure!(!is_served, "{}: {what} must not be in the folder that is served", file.display());
     }
     Ok(())
 }

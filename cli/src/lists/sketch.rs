@@ -33,6 +33,11 @@ impl Sketch {
         }
     }
 
+    /// Adds those of other keys.
+    pub fn merge(&mut self, Sketch(other): &Sketch) {
+        other.iter().for_each(|digest| self.add(*digest));
+    }
+
     /// Whether most keys of this list are in the other one, as far as the samples tell.
     pub fn is_mostly_in(&self, other: &Sketch) -> bool {
         // Up to here, each of them has all keys.

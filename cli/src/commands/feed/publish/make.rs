@@ -1,0 +1,316 @@
+//! The next generation, from what `feed.toml` says.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use bloom_wasm::hash::{Hashing, Secret};
+use bloom_wasm::layers::Stack;
+use bloom_wasm::shards::Sharding;
+use bloom_wasm::slots::{LOWEST, LOWEST_URL};
+use bloom_wasm::{Kind, Profile};
+
+use super::report::{self, Said};
+use crate::args::secret;
+use crate::lists::digests::Conflicts;
+use crate::lists::keys::Notices;
+use crate::publishing::declared::{Basis, Declared, Share, Source};
+use crate::publishing::manifest::{FeedPayload, Identity, ShardsPayload};
+use crate::publishing::parts;
+use crate::publishing::plan::{Made, Next};
+use crate::publishing::publication::{Outputs, Publication};
+use crate::publishing::published::Published;
+use crate::publishing::refusal::{Change, Lists, Rules};
+use crate::publishing::shards::{Writer, next_tags};
+use crate::publishing::sources::{Gave, Sources};
+use crate::publishing::split::Split;
+use crate::publishing::whole::{self, Last, include_fpr};
+use crate::streams::Streams;
+use crate::text::{counted, grouped, in_words, rate};
+
+/// What `feed.toml` says, with the secret.
+pub struct Feed<'a> {
+    declared: &'a Declared,
+    identity: Identity,
+    hashing: Hashing,
+    shards: Option<u32>,
+    secret: Option<Secret>,
+    rules: Rules<'a>,
+}
+
+impl<'a> Feed<'a> {
+    /// `this_run` overrides how many keys may be removed.
+    pub fn new(basis: &Basis, declared: &'a Declared, this_run: Option<Share>) -> Result<Self> {
+        let Declared { profile, fpr, .. } = *declared;
+        let secret = declared.secret.as_deref().map(secret::read).transpose()?;
+        let hashing = Hashing::new(declared.seed, secret.as_ref()).for_filter(profile, Kind::Ribbon);
+        if let Some(shards) = basis.shards {
+            Sharding::new(profile, hashing, shards).context("`shards`")?;
+            // Reports what is impossible before hours of reading.
+            Stack::build(Kind::Ribbon.into(), &mut Vec::new(), None, fpr, hashing).context("`fpr`")?;
+        } else {
+            let lowest = if profile == Profile::Url { LOWEST_URL } else { LOWEST };
+            let least = lowest / include_fpr(1.0);
+            ensure!(fpr >= least, "`fpr` must be at least {} and below 1", rate(least));
+        }
+        let identity = Identity::new(basis.id.clone(), declared.people.clone(), profile, fpr, &hashing);
+        let (lists, allow) = declared.lists();
+        let (dropped, max_removed) = (&declared.dropped, declared.max_removed);
+        let rules = Rules { lists, allow, dropped, max_removed, this_run };
+        Ok(Feed { declared, identity, hashing, shards: basis.shards, secret, rules })
+    }
+
+    /// Fails for a feed that contradicts what was published: clients rely on it.
+    pub fn require_same<P: Published>(&self, publication: &Publication<P>) -> Result<()> {
+        publication.known.require_same(&self.identity, self.shards)
+    }
+
+    fn sources(&self, before: [Lists; 2]) -> Result<Sources<'_>> {
+        let Source::Lists { lists, allow, allow_wins, omitted } = &self.declared.source else {
+            bail!("`parts` needs `shards`")
+        };
+        Ok(Sources { lists, allow, allow_wins: *allow_wins, omitted, before })
+    }
+
+    /// The row of lists that must be absent, if there are any.
+    fn row_of_allowed(&self, conflicts: &Conflicts, gave: &Gave) -> Option<report::Row> {
+        (!self.rules.allow.is_empty()).then(|| ("allowed", conflicts.in_words(&gave.allow_summary)))
+    }
+}
+
+/// A generation that was made.
+pub struct Generation<'a, P> {
+    pub next: Next<'a, P>,
+    pub outputs: Outputs,
+    /// The shards that were written already.
+    pub added: Vec<PathBuf>,
+    pub said: Said,
+}
+
+/// How each kind of feed is made.
+pub trait Make: Published {
+    /// Makes the next generation.
+    fn make<'a>(
+        feed: &Feed<'a>,
+        publication: &mut Publication<Self>,
+        streams: &mut Streams,
+    ) -> Result<Generation<'a, Self>>;
+
+    /// Makes the files of the last list anew, if they were damaged and that can be done.
+    fn again(
+        feed: Option<&Feed>,
+        publication: &Publication<Self>,
+        streams: &mut Streams,
+    ) -> Result<Option<(Made<Self>, Outputs)>>;
+
+    /// Its number of files, and their bytes. With shards, the bytes are those of the shards.
+    fn size(&self) -> (u64, u64);
+}
+
+/// Fails for what is refused.
+fn allowed(objection: Option<String>) -> Result<()> {
+    objection.map_or(Ok(()), |why| bail!("{why}"))
+}
+
+impl Make for FeedPayload {
+    fn make<'a>(
+        feed: &Feed<'a>,
+        publication: &mut Publication<Self>,
+        streams: &mut Streams,
+    ) -> Result<Generation<'a, Self>> {
+        let known = &publication.known;
+        let sources = feed.sources(known.last_lists())?;
+        let (keys, gave) = sources.read(feed.declared.profile, feed.hashing, streams)?;
+        let mut rows =
+            vec![("read", counted(keys.members.len() as u64, "key", "keys") + &gave.summary.in_words())];
+        rows.extend(feed.row_of_allowed(&keys.conflicts, &gave));
+        allowed(known.objection_to_lists(&gave.lists, &gave.allow, &feed.rules))?;
+        if known.before().is_none() {
+            gave.summary.print_hint(streams);
+        }
+        let (count, is_tagged) = (keys.members.len() as u64, keys.tagged.is_some());
+        let last = last(publication, &feed.identity, feed.secret.as_ref());
+        let next = whole::Next::new(&last, keys.members, keys.tagged, keys.allowed)?;
+        let changes = next.changes();
+        allowed(known.objection_to_count(count, Some(changes), &feed.rules))?;
+        let whole::Generation { made, outputs, file, because } =
+            next.make(&last, feed.declared.expires_in)?;
+        let said = report::Made::Whole {
+            added: next.added,
+            removed: changes.removed,
+            retagged: is_tagged.then_some(changes.retagged),
+            file,
+            because,
+        };
+        let next = Next {
+            made,
+            lists: gave.lists,
+            allow: gave.allow,
+            conflicts: keys.conflicts.removed + keys.conflicts.kept,
+            changes: Some(changes),
+            tags: next.tag_changes,
+            rules: feed.rules,
+        };
+        let said = Said { made: said, rows, notices: keys.notices };
+        Ok(Generation { next, outputs, added: Vec::new(), said })
+    }
+
+    fn again(
+        feed: Option<&Feed>,
+        publication: &Publication<Self>,
+        streams: &mut Streams,
+    ) -> Result<Option<(Made<Self>, Outputs)>> {
+        let Some(before) = &publication.known.last else { return Ok(None) };
+        let head = &before.payload.head;
+        let secret = feed.and_then(|feed| feed.secret.as_ref());
+        let last = last(publication, &head.identity, secret);
+        let Some(damage) = last.damage() else { return Ok(None) };
+        let mut make = || -> Result<whole::Generation> {
+            let feed = feed.context("what else it needs isn't known")?;
+            let sources = feed.sources(publication.known.last_lists())?;
+            let hashing = head.identity.hashing(secret)?;
+            let (absent, lists) = sources.read_allowed(head.identity.profile()?, hashing, streams)?;
+            allowed(publication.known.objection_to_allowed(&lists, &feed.rules))?;
+            let expires_in = head.expires.saturating_sub(head.created_at);
+            whole::again(&last, damage.clone(), &absent, expires_in)
+        };
+        let generation = make().with_context(|| damage.clone())?;
+        Ok(Some((generation.made, generation.outputs)))
+    }
+
+    fn size(&self) -> (u64, u64) {
+        (self.files.len() as u64, self.files.iter().map(|file| file.bytes).sum())
+    }
+}
+
+fn last<'a>(
+    publication: &'a Publication<FeedPayload>,
+    identity: &'a Identity,
+    secret: Option<&'a Secret>,
+) -> Last<'a> {
+    let Publication { dir, folder, known, .. } = publication;
+    let whole = known.record.as_ref().and_then(|record| record.whole.as_ref());
+    let none = if known.ours().is_some() { "the state was lost" } else { "it is the first" };
+    Last { dir, folder, whole, identity, secret, none }
+}
+
+impl Make for ShardsPayload {
+    fn make<'a>(
+        feed: &Feed<'a>,
+        publication: &mut Publication<Self>,
+        streams: &mut Streams,
+    ) -> Result<Generation<'a, Self>> {
+        let shards = feed.shards.context("`shards` is missing")?;
+        let sharding = Sharding::new(feed.declared.profile, feed.hashing, shards)?;
+        let last = publication.known.before().map(|seen| seen.payload.clone());
+        let tags: Vec<_> = feed.rules.lists.values().filter_map(|list| list.tag.as_deref()).collect();
+        let mut writer = Writer::new(publication, next_tags(last.as_ref(), &tags)?);
+        let made = match &feed.declared.source {
+            Source::Parts(dir) => of_parts(feed, dir, &sharding, publication, &mut writer),
+            Source::Lists { .. } => {
+                of_lists(feed, &sharding, last.as_ref(), publication, &mut writer, streams)
+            }
+        };
+        match made {
+            Ok((next, outputs, rows)) => {
+                let Writer { written, written_bytes, added, .. } = writer;
+                let tags = next.made.payload.tags_in_words();
+                let made = report::Made::Sharded { shards, written, written_bytes, tags };
+                let said = Said { made, rows, notices: Notices::default() };
+                Ok(Generation { next, outputs, added, said })
+            }
+            Err(why) => {
+                let added = writer.added;
+                if publication.folder.check().is_ok()
+                    && let Err(error) = publication.take_back(&added, streams)
+                {
+                    let words = in_words(&error);
+                    streams.warn(&format!("what this run wrote may not have been deleted: {words}"));
+                }
+                Err(why)
+            }
+        }
+    }
+
+    /// Shards aren't made without their lists.
+    fn again(
+        _: Option<&Feed>,
+        _: &Publication<Self>,
+        _: &mut Streams,
+    ) -> Result<Option<(Made<Self>, Outputs)>> {
+        Ok(None)
+    }
+
+    fn size(&self) -> (u64, u64) {
+        (u64::from(self.shards) + self.pages.len() as u64, self.bytes)
+    }
+}
+
+type Sharded<'a> = (Next<'a, ShardsPayload>, Outputs, Vec<report::Row>);
+
+fn of_parts<'a>(
+    feed: &Feed<'a>,
+    dir: &Path,
+    sharding: &Sharding,
+    publication: &Publication<ShardsPayload>,
+    writer: &mut Writer,
+) -> Result<Sharded<'a>> {
+    let known = &publication.known;
+    let is_spent = known.record.as_ref().is_none_or(|record| record.parts.is_none());
+    ensure!(is_spent, "parts that were published before can't be deleted, so these may be the same");
+    let dir = std::path::absolute(dir).with_context(|| dir.display().to_string())?;
+    writer.entries = parts::read(&dir, sharding, feed.identity.fpr, feed.secret.as_ref())?;
+    allowed(known.objection_to_lists(&Lists::new(), &Lists::new(), &feed.rules))?;
+    allowed(known.objection_to_count(writer.count(), None, &feed.rules))?;
+    parts::copy(&dir, writer)?;
+    let parts = parts::remember(&dir, &writer.entries)?;
+    let expires_in = feed.declared.expires_in;
+    let (made, outputs) = writer.make(feed.identity.clone(), sharding, expires_in, Some(parts));
+    let (lists, allow) = (Lists::new(), Lists::new());
+    let (conflicts, changes, tags, rules) = (0, None, Vec::new(), feed.rules);
+    let next = Next { made, lists, allow, conflicts, changes, tags, rules };
+    Ok((next, outputs, vec![("read", counted(writer.count(), "key", "keys") + ", of parts")]))
+}
+
+fn of_lists<'a>(
+    feed: &Feed<'a>,
+    sharding: &Sharding,
+    last: Option<&ShardsPayload>,
+    publication: &Publication<ShardsPayload>,
+    writer: &mut Writer,
+    streams: &mut Streams,
+) -> Result<Sharded<'a>> {
+    let known = &publication.known;
+    let sources = feed.sources(known.last_lists())?;
+    // A run that writes nothing may have no state. WASI has no temporary folder, and needs none.
+    let folder = match (publication.is_dry, cfg!(target_os = "wasi")) {
+        (true, false) => std::env::temp_dir(),
+        _ => publication.folder.path().to_owned(),
+    };
+    let (split, gave) = Split::read(&sources, sharding, &folder, streams)?;
+    // Checked before hours of work, and again after it, when the repeated keys are known.
+    let entries = gave.summary.entries();
+    allowed(known.objection_to_lists(&gave.lists, &gave.allow, &feed.rules))?;
+    allowed(known.objection_to_count(entries, None, &feed.rules))?;
+    if known.before().is_none() {
+        gave.summary.print_hint(streams);
+    }
+    let names = writer.tag_names();
+    let conflicts = split.build(feed.identity.fpr, &names, streams, |made| writer.put(made))?;
+    let different = writer.count() + conflicts.removed;
+    let repeated = match entries - different {
+        0 => String::new(),
+        repeated => format!(", {} repeated", grouped(repeated)),
+    };
+    let read = format!("{}{repeated}{}", counted(different, "key", "keys"), gave.summary.in_words());
+    let mut rows = vec![("read", read)];
+    rows.extend(feed.row_of_allowed(&conflicts, &gave));
+    let (made, outputs) = writer.make(feed.identity.clone(), sharding, feed.declared.expires_in, None);
+    // The tags that were dropped keep their numbers, without keys.
+    let given = |name: &str| feed.rules.lists.values().any(|list| list.tag.as_deref() == Some(name));
+    let before = last.and_then(|last| last.tags.as_ref()).into_iter().flatten().zip(&writer.tags);
+    let tags = before.filter(|(_, now)| given(&now.name));
+    let tags = tags.map(|(old, now)| (now.name.clone(), Change::of_counts(old.count, now.count))).collect();
+    let conflicts = conflicts.removed + conflicts.kept;
+    let (lists, allow, rules) = (gave.lists, gave.allow, feed.rules);
+    Ok((Next { made, lists, allow, conflicts, changes: None, tags, rules }, outputs, rows))
+}

@@ -1,0 +1,163 @@
+//! The lists of a feed, each read by itself.
+
+use std::collections::BTreeMap;
+use std::slice::from_ref;
+
+use anyhow::Result;
+use bloom_wasm::Profile;
+use bloom_wasm::digests::sort;
+use bloom_wasm::hash::Hashing;
+use bloom_wasm::internal::{append, copied};
+use bloom_wasm::keys::Input;
+use bloom_wasm::layers::Tagged;
+
+use super::declared::List;
+use super::record::Listed;
+use super::refusal::Lists;
+use crate::args::omitted::Omitted;
+use crate::lists::digests::{Conflicts, allow};
+use crate::lists::keys::{self, Notices, Summary};
+use crate::lists::lines::Place;
+use crate::streams::Streams;
+
+/// The lists, and what is left out of those of members.
+pub struct Sources<'a> {
+    pub lists: &'a BTreeMap<String, List>,
+    pub allow: &'a BTreeMap<String, List>,
+    pub allow_wins: bool,
+    pub omitted: &'a Omitted,
+    /// What both gave to the last generation.
+    pub before: [Lists; 2],
+}
+
+/// What they gave.
+#[derive(Default)]
+pub struct Gave {
+    pub lists: Lists,
+    pub allow: Lists,
+    /// What the lines of members held, and those of keys that must be absent.
+    pub summary: Summary,
+    pub allow_summary: Summary,
+}
+
+/// The keys for a filter.
+pub struct Keys {
+    /// The digests, sorted. No digest is in both.
+    pub members: Vec<u64>,
+    pub allowed: Vec<u64>,
+    /// The members with their tags, if they have any.
+    pub tagged: Option<Tagged>,
+    pub conflicts: Conflicts,
+    /// The keys that were in both lists.
+    pub notices: Notices,
+}
+
+impl<'a> Sources<'a> {
+    /// The lists of members, those without a tag first and those of each tag together, with their tags and names.
+    pub fn lists_by_tag(&self) -> Vec<(Option<&'a str>, &'a String, &'a List)> {
+        let mut lists: Vec<_> =
+            self.lists.iter().map(|(name, list)| (list.tag.as_deref(), name, list)).collect();
+        lists.sort_by_key(|(tag, ..)| *tag);
+        lists
+    }
+
+    /// Reads all of them.
+    pub fn read(&self, profile: Profile, hashing: Hashing, streams: &mut Streams) -> Result<(Keys, Gave)> {
+        let (mut gave, mut untagged) = (Gave::default(), Vec::new());
+        let mut of_tags: Vec<(String, Vec<u64>)> = Vec::new();
+        for (tag, name, list) in self.lists_by_tag() {
+            let take = |digests: &mut Vec<u64>, input: &Input, _: Place| {
+                digests.push(hashing.digest(input.own()));
+                Ok(())
+            };
+            let mut its = Vec::new();
+            let files = from_ref(&list.file);
+            let summary = keys::read(files, profile, self.omitted, streams, Vec::new, take, |digests| {
+                append(&mut its, &digests)
+            })?;
+            gave.member(name, Listed::of(tag, &mut its, &summary)?, summary, self, streams);
+            match (tag, of_tags.last_mut()) {
+                (None, _) => append(&mut untagged, &its)?,
+                (Some(tag), Some((last, all))) if tag == last => append(all, &its)?,
+                (Some(tag), _) => of_tags.push((tag.to_owned(), its)),
+            }
+        }
+        let (mut members, mut tagged) = (untagged, None);
+        if !of_tags.is_empty() {
+            let keys = Tagged::new(of_tags, members)?;
+            members = copied(keys.digests())?;
+            tagged = Some(keys);
+        }
+        sort(&mut members)?;
+        let files = self.allow.values().map(|list| &list.file);
+        let its = allow(files, self.allow_wins, hashing, profile, &mut members, streams)?;
+        let mut allowed = its.digests;
+        for (name, (mut own, summary)) in self.allow.keys().zip(its.lists) {
+            gave.allowed(name, Listed::of(None, &mut own, &summary)?, summary, self, streams);
+        }
+        sort(&mut members)?;
+        sort(&mut allowed)?;
+        if let Some(tagged) = &mut tagged {
+            tagged.keep(&members)?;
+        }
+        let (conflicts, notices) = (its.conflicts, its.notices);
+        Ok((Keys { members, allowed, tagged, conflicts, notices }, gave))
+    }
+
+    /// The keys that must be absent alone, sorted, also those that are members.
+    pub fn read_allowed(
+        &self,
+        profile: Profile,
+        hashing: Hashing,
+        streams: &mut Streams,
+    ) -> Result<(Vec<u64>, Lists)> {
+        let files = self.allow.values().map(|list| &list.file);
+        let its = allow(files, false, hashing, profile, &mut Vec::new(), streams)?;
+        let (mut digests, names) = (its.digests, self.allow.keys());
+        sort(&mut digests)?;
+        let lists = names
+            .zip(its.lists)
+            .map(|(name, (mut own, summary))| Ok((name.clone(), Listed::of(None, &mut own, &summary)?)));
+        Ok((digests, lists.collect::<Result<_>>()?))
+    }
+}
+
+impl Gave {
+    /// Notes what a list of members gave.
+    pub fn member(&mut self, name: &str, its: Listed, summary: Summary, of: &Sources, streams: &mut Streams) {
+        its.print_news(of.before[0].get(name), &summary, streams);
+        self.lists.insert(name.to_owned(), its);
+        self.summary.merge(summary);
+    }
+
+    /// The same for a list of keys that must be absent.
+    pub fn allowed(
+        &mut self,
+        name: &str,
+        its: Listed,
+        summary: Summary,
+        of: &Sources,
+        streams: &mut Streams,
+    ) {
+        its.print_news(of.before[1].get(name), &summary, streams);
+        self.allow.insert(name.to_owned(), its);
+        self.allow_summary.merge(summary);
+    }
+}
+
+impl Listed {
+    /// Prints the first lines that were skipped, unless it is as it was in the last generation: cron would mail them each
+    /// time.
+    fn print_news(&self, before: Option<&Listed>, summary: &Summary, streams: &mut Streams) {
+        let is_known = before.is_some_and(|before| {
+            let grown = self.skipped_share() - before.skipped_share();
+            before.skipped.keys().eq(self.skipped.keys()) && grown.abs() < NEWS
+        });
+        if !is_known {
+            summary.print_notices(streams);
+        }
+    }
+}
+
+/// A share of skipped lines that differs by less is no news.
+const NEWS: f64 = 0.01;

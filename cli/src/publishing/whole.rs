@@ -1,0 +1,315 @@
+//! A feed of one filter: what has changed, and the file that says so. docs/feeds.md.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use bloom_wasm::digests::{sort, strangers};
+use bloom_wasm::hash::Secret;
+use bloom_wasm::internal::{append, copied};
+use bloom_wasm::layers::{MAX_TAGS, Tagged, TaggedUpdate, Update};
+use bloom_wasm::{Builder, Delta, Filter};
+
+use super::manifest::{FeedPayload, File, FileKind, Head, Identity};
+use super::plan::{Changes, Made};
+use super::publication::Outputs;
+use super::published::{read_file, read_files};
+use super::record::{DigestFile, FeedFile, Whole};
+use super::refusal::Change;
+use super::state::StateFolder;
+use crate::text::in_words;
+
+/// The most deltas over a base. Each makes a query a little slower.
+const DELTAS: usize = 8;
+/// The share of the false positives that the base may make. The includes of the deltas share the rest.
+const BASE_SHARE: f64 = 0.8;
+
+/// What the next generation builds on.
+pub struct Last<'a> {
+    pub dir: &'a Path,
+    pub folder: &'a StateFolder,
+    /// What the state says of the last one.
+    pub whole: Option<&'a Whole>,
+    /// What the feed is now.
+    pub identity: &'a Identity,
+    pub secret: Option<&'a Secret>,
+    /// Why there is no last one to build on, if there isn't.
+    pub none: &'static str,
+}
+
+/// The keys of the next generation, and how they differ from those of the last one.
+pub struct Next {
+    members: Vec<u64>,
+    /// The members with their tags, if they have any.
+    tagged: Option<Tagged>,
+    allowed: Vec<u64>,
+    pub added: u64,
+    /// Members of the last generation that no longer are.
+    removed: Vec<u64>,
+    /// How many members of the last generation have other tags now.
+    retagged: u64,
+    /// How many keys each tag of the last generation had, and has now, unless it is gone.
+    pub tag_changes: Vec<(String, Change)>,
+    /// Why nothing that was published can be used.
+    unusable: Option<String>,
+}
+
+/// A new file, which replaces all files from number `keep` on.
+struct NewFile {
+    keep: usize,
+    file: FeedFile,
+    bytes: Vec<u8>,
+    /// The keys that it removes.
+    removed: Vec<u64>,
+    /// Why it is a new base, if it is one.
+    replaced: Option<String>,
+}
+
+/// A generation that was made.
+pub struct Generation {
+    pub made: Made<FeedPayload>,
+    pub outputs: Outputs,
+    /// Its new file, if it has one, and why that is a new base, if it is one.
+    pub file: Option<File>,
+    pub because: Option<String>,
+}
+
+impl Last<'_> {
+    fn files(&self) -> &[FeedFile] {
+        self.whole.map_or(&[], |whole| &whole.files)
+    }
+
+    /// The filter that the first files make.
+    fn filter(&self, files: usize) -> Result<Filter> {
+        read_files(self.dir, self.files()[..files].iter().map(|file| &file.file), self.secret)
+    }
+
+    /// Why the next generation can't build on the published files, if it can't.
+    pub fn damage(&self) -> Option<String> {
+        if self.whole.is_none() {
+            return Some(self.none.to_owned());
+        }
+        let read = |file: &FeedFile| read_file(self.dir, &file.file.sha256, Some(file.file.bytes)).err();
+        self.files().iter().filter_map(read).next_back().map(|error| in_words(&error))
+    }
+}
+
+impl Next {
+    /// `members` and `allowed` are sorted, and have no digest in common.
+    pub fn new(last: &Last, members: Vec<u64>, tagged: Option<Tagged>, allowed: Vec<u64>) -> Result<Self> {
+        let mut unusable = last.damage();
+        let old = match last.whole.map(|whole| last.folder.read(&whole.members)) {
+            None => Vec::new(),
+            Some(Ok(old)) => old,
+            Some(Err(error)) => {
+                unusable.get_or_insert(in_words(&error));
+                Vec::new()
+            }
+        };
+        let removed = strangers(&old, &members, &|_| true)?;
+        let added = (members.len() - (old.len() - removed.len())) as u64;
+        let (retagged, tag_changes) = (0, Vec::new());
+        let mut next = Next { members, tagged, allowed, added, removed, retagged, tag_changes, unusable };
+        if next.unusable.is_none() {
+            next.compare_tags(last, &old)?;
+        }
+        Ok(next)
+    }
+
+    /// Finds how many members of the last generation have other tags now.
+    fn compare_tags(&mut self, last: &Last, old: &[u64]) -> Result<()> {
+        let had_tags = last.whole.is_some_and(|whole| whole.tagged);
+        if self.tagged.is_some() != had_tags {
+            let words = if had_tags { "the lists have no tags any more" } else { "the lists have tags now" };
+            self.unusable = Some(words.to_owned());
+        }
+        let Some(tagged) = self.tagged.as_ref().filter(|_| had_tags) else { return Ok(()) };
+        let blob = match last.filter(last.files().len()) {
+            Ok(blob) => blob,
+            Err(error) => {
+                self.unusable = Some(in_words(&error));
+                return Ok(());
+            }
+        };
+        let counts = tagged.counts()?;
+        for (name, before) in blob.stack().tag_counts() {
+            let before = before.context("a feed must know how many keys have a tag")?;
+            if let Some(number) = tagged.names().position(|now| now == name) {
+                self.tag_changes.push((name.to_owned(), Change::of_counts(before.into(), counts[number])));
+            }
+        }
+        // The tags of the base and its deltas add up, including those that were dropped.
+        let names: BTreeSet<_> = blob.stack().tag_names().chain(tagged.names()).collect();
+        if names.len() > MAX_TAGS {
+            self.unusable =
+                Some(format!("with the tags that were dropped, there would be more than {MAX_TAGS}"));
+            return Ok(());
+        }
+        let changed = blob.stack().changed_tags(tagged)?;
+        self.retagged = changed.iter().filter(|digest| old.binary_search(digest).is_ok()).count() as u64;
+        Ok(())
+    }
+
+    /// What becomes of the keys of the last generation.
+    pub fn changes(&self) -> Changes {
+        let stay = self.members.len() as u64 - self.added;
+        Changes { removed: self.removed.len() as u64, stay, retagged: self.retagged }
+    }
+
+    /// Makes the generation.
+    pub fn make(&self, last: &Last, expires_in: u64) -> Result<Generation> {
+        let new = self.new_file(last)?;
+        let mut files = last.files().to_vec();
+        let mut outputs = Outputs::default();
+        let (mut file, mut because) = (None, None);
+        if let Some(mut new) = new {
+            if new.file.file.kind == FileKind::Delta {
+                let removed = DigestFile::of("removed", &new.removed)?;
+                new.file.removed = Some(removed.clone());
+                outputs.digests.push((removed, new.removed));
+            }
+            (file, because) = (Some(new.file.file.clone()), new.replaced);
+            outputs.files.push((new.file.file.sha256.clone(), new.bytes));
+            files.truncate(new.keep);
+            files.push(new.file);
+        }
+        let members = DigestFile::of("members", &self.members)?;
+        if last.whole.is_none_or(|whole| whole.members != members) || self.unusable.is_some() {
+            outputs.digests.push((members.clone(), copied(&self.members)?));
+        }
+        let count = self.members.len() as u64;
+        let payload = FeedPayload {
+            head: Head::unsigned(last.identity.clone(), count),
+            files: files.iter().map(|file| file.file.clone()).collect(),
+        };
+        let whole = Some(Whole { members, files, tagged: self.tagged.is_some() });
+        let names = outputs.files.iter().map(|(name, _)| name.clone()).collect();
+        let made = Made { payload, expires_in, whole, parts: None, files: names };
+        Ok(Generation { made, outputs, file, because })
+    }
+
+    /// The file that the generation needs; none if nothing has changed.
+    fn new_file(&self, last: &Last) -> Result<Option<NewFile>> {
+        if let Some(reason) = &self.unusable {
+            return self.base(last, reason.clone()).map(Some);
+        }
+        let changes = self.added + self.removed.len() as u64 + self.retagged;
+        if changes == 0 && !self.has_new_allowed(last)? {
+            return Ok(None);
+        }
+        // Deltas that are together as large as the one before them are merged with it. So there is one for each power
+        // of two, and a key is published again only that many times.
+        let files = last.files();
+        let (mut keep, mut total) = (files.len(), changes);
+        while keep > 1 && (files[keep - 1].changes <= total || keep > DELTAS) {
+            keep -= 1;
+            total += files[keep].changes;
+        }
+        let (bytes, removed) = match self.delta(last, keep) {
+            Ok(delta) => delta,
+            Err(error) if error.is::<Unusable>() => {
+                return self.base(last, format!("{:#}", error.root_cause())).map(Some);
+            }
+            Err(error) => return Err(error),
+        };
+        let file = FeedFile { file: File::new(FileKind::Delta, &bytes), changes: total, removed: None };
+        let deltas = files[1..keep].iter().map(|file| file.file.bytes).sum::<u64>() + file.file.bytes;
+        if deltas > files[0].file.bytes / 2 {
+            return self.base(last, "the deltas would be larger than half of the base".to_owned()).map(Some);
+        }
+        Ok(Some(NewFile { keep, file, bytes, removed, replaced: None }))
+    }
+
+    fn base(&self, last: &Last, reason: String) -> Result<NewFile> {
+        let Identity { fpr, seed, people, .. } = last.identity;
+        let allowed = (!self.allowed.is_empty()).then_some(&self.allowed[..]);
+        let mut builder = Builder::new(last.identity.profile()?).fpr(fpr * BASE_SHARE).seed(seed.parse()?);
+        if let Some(secret) = last.secret {
+            builder = builder.secret(secret.clone());
+        }
+        if let Some(name) = &people.name {
+            builder = builder.name(name);
+        }
+        let filter = match &self.tagged {
+            None => builder.build_digests(&mut copied(&self.members)?, allowed)?,
+            Some(tagged) => builder.build_tagged(tagged, allowed)?,
+        };
+        let bytes = filter.encode()?;
+        let file = FeedFile { file: File::new(FileKind::Base, &bytes), changes: 0, removed: None };
+        Ok(NewFile { keep: 0, file, bytes, removed: Vec::new(), replaced: Some(reason) })
+    }
+
+    /// A delta after the first files, and the keys that it removes.
+    fn delta(&self, last: &Last, keep: usize) -> Result<(Vec<u8>, Vec<u64>)> {
+        let parent = last.filter(keep).context(Unusable)?;
+        let all_removed = self.all_removed(last, keep).context(Unusable)?;
+        let mut child = parent.try_clone()?;
+        let fpr = include_fpr(last.identity.fpr);
+        let (removed, allowed) = (&all_removed[..], &self.allowed[..]);
+        match &self.tagged {
+            None => child.stack_mut().update(Update { live: &self.members, removed, allowed, fpr })?,
+            Some(live) => child.stack_mut().update_tagged(TaggedUpdate { live, removed, allowed, fpr })?,
+        }
+        child.describe(last.identity.people.name.clone(), None)?;
+        Ok((Delta::between(&parent, &child)?.encode()?, all_removed))
+    }
+
+    /// The keys that were removed since the file before the one with the number `keep`.
+    fn all_removed(&self, last: &Last, keep: usize) -> Result<Vec<u64>> {
+        let mut removed = copied(&self.removed)?;
+        for digests in last.files()[keep..].iter().filter_map(|file| file.removed.as_ref()) {
+            append(&mut removed, &last.folder.read(digests)?)?;
+        }
+        sort(&mut removed)?;
+        Ok(strangers(&removed, &self.members, &|_| true)?)
+    }
+
+    /// Whether a key that must be absent is maybe present.
+    fn has_new_allowed(&self, last: &Last) -> Result<bool> {
+        if self.allowed.is_empty() {
+            return Ok(false);
+        }
+        let blob = last.filter(last.files().len())?;
+        let hits = |digest| blob.stack().has_digest(digest);
+        Ok(!strangers(&self.allowed, &self.members, &hits)?.is_empty())
+    }
+}
+
+/// The files of the last list, made anew since they were damaged. `allowed` is sorted.
+///
+/// # Errors
+/// If the state doesn't tell all of it.
+pub fn again(last: &Last, damage: String, allowed: &[u64], expires_in: u64) -> Result<Generation> {
+    let whole = last.whole.context("the state has no keys")?;
+    anyhow::ensure!(!whole.tagged, "its tags are only in the files");
+    let members = last.folder.read(&whole.members)?;
+    let allowed = strangers(allowed, &members, &|_| true)?;
+    let (tagged, removed, tag_changes) = (None, Vec::new(), Vec::new());
+    let unusable = Some(damage);
+    let next = Next { members, tagged, allowed, added: 0, removed, retagged: 0, tag_changes, unusable };
+    next.make(last, expires_in)
+}
+
+/// The published files can't be built on.
+#[derive(Debug)]
+struct Unusable;
+
+impl std::fmt::Display for Unusable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("what was published can't be read")
+    }
+}
+
+impl FileKind {
+    pub fn in_words(self) -> &'static str {
+        match self {
+            FileKind::Base => "a new base",
+            FileKind::Delta => "a delta",
+        }
+    }
+}
+
+/// The rate of a delta's include.
+pub fn include_fpr(fpr: f64) -> f64 {
+    fpr * (1.0 - BASE_SHARE) / DELTAS as f64
+}
