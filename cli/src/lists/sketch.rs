@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     fn digests(range: std::ops::Range<u64>) -> impl Iterator<Item = u64> {
-        range.map(|i| crate::rates::random(i))
+        range.map(crate::rates::random)
     }
 
     #[test]

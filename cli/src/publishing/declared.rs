@@ -388,7 +388,7 @@ impl File {
         for (is_wrong, words) in [
             (omitted.allow_suffixes && profile != Profile::Url, "`allow-suffixes` needs profile = \"url\""),
             (
-                omitted.min_length > 0 && !(is_password && !sha1),
+                omitted.min_length > 0 && (sha1 || !is_password),
                 "`min-length` needs profile = \"password\", without `sha1`: a hash doesn't tell how long its password is",
             ),
             (omitted.min_count > 0 && !sha1, "`min-count` needs `sha1`"),

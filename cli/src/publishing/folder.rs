@@ -36,7 +36,7 @@ pub struct Folder {
 /// What can be queried.
 pub enum Contents {
     /// One filter, and the feed's files.
-    Whole(Box<Filter>, FeedPayload),
+    Whole(Box<Filter>, Box<FeedPayload>),
     Sharded(Box<Sharded>),
 }
 
@@ -90,7 +90,7 @@ impl Folder {
             let fits =
                 blob.profile() == payload.head.identity.profile()? && *blob.stack().hashing() == hashing;
             ensure!(fits, "{}: its files have another profile, seed or secret", name());
-            return Ok(Folder { is_signed, contents: Contents::Whole(Box::new(blob), payload) });
+            return Ok(Folder { is_signed, contents: Contents::Whole(Box::new(blob), Box::new(payload)) });
         }
         let none = || format!("{}: there is no feed.json or shards.json here", dir.display());
         let (shards, is_signed) = trusted::<ShardsPayload>(dir, keys)?.with_context(none)?;
@@ -138,7 +138,7 @@ impl Folder {
         let expired = self.is_expired()?;
         Ok(match &self.contents {
             Contents::Whole(blob, payload) => Description::Whole {
-                payload: payload.clone(),
+                payload: (**payload).clone(),
                 expired,
                 keyed: payload.head.identity.is_keyed(),
                 byte_length: payload.files.iter().map(|file| file.bytes).sum(),
