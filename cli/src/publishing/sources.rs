@@ -77,6 +77,7 @@ impl<'a> Sources<'a> {
             })?;
             gave.member(name, Listed::of(tag, &mut its, &summary)?, summary, self, streams);
             match (tag, of_tags.last_mut()) {
+                (None, _) if untagged.is_empty() => untagged = its,
                 (None, _) => append(&mut untagged, &its)?,
                 (Some(tag), Some((last, all))) if tag == last => append(all, &its)?,
                 (Some(tag), _) => of_tags.push((tag.to_owned(), its)),
