@@ -825,6 +825,35 @@ mod tests {
         }
     }
 
+    /// It counts from the list that clients have, whatever the state knows.
+    #[test]
+    fn a_list_that_is_cut_short_after_a_loss() {
+        let none = BTreeMap::new();
+        let (dropped, max_removed) = (BTreeSet::new(), Share(0.25));
+        let rules = Rules { lists: &none, allow: &none, dropped: &dropped, max_removed, this_run: None };
+        for (state, live, follows, count, refused) in [
+            (Some(1000), Some(1000), true, 800, false),
+            (Some(1000), Some(1000), true, 700, true),
+            // The state was lost, or is older than what is in place.
+            (None, Some(1000), false, 700, true),
+            (Some(400), Some(1000), false, 700, true),
+            // What is in place is older, or gone.
+            (Some(1000), Some(400), true, 700, true),
+            (Some(1000), None, true, 700, true),
+            (None, None, true, 1, false),
+        ] {
+            let live = live.map(|keys| seen(&sign(&made(keys))));
+            let last = state.map(|keys| seen(&sign(&made(keys))));
+            let mut record = Record::new();
+            last.iter().for_each(|last| record.follow(last.hash.clone()));
+            live.iter().filter(|_| follows).for_each(|live| record.follow(live.hash.clone()));
+            let record = last.is_some().then_some(record);
+            let live = live.map_or(Live::None, Live::Ours);
+            let known = Known { record, last, live, ..World::default().known() };
+            assert_eq!(known.objection_to_count(count, None, &rules).is_some(), refused, "{state:?} {count}");
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
