@@ -462,8 +462,8 @@ impl File {
             ensure!((1..=LONGEST_TEXT).contains(&text.get_ref().len()), source.at(text.span(), &words));
         }
         if let Some(url) = &self.homepage {
-            let is_url = ["https://", "http://"].into_iter().any(|start| url.get_ref().starts_with(start));
-            ensure!(is_url, source.at(url.span(), "`homepage` must be a URL such as https://lists.example/"));
+            let words = "`homepage` must be a URL such as https://lists.example/, in ASCII";
+            ensure!(manifest::is_homepage(url.get_ref()), source.at(url.span(), words));
         }
         let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.get_ref().clone());
         Ok(People { name: text(&self.name), homepage: text(&self.homepage), license: text(&self.license) })
@@ -675,6 +675,10 @@ mod tests {
             (with("grace = 1", ""), "feed.toml:4: invalid type"),
             (with("name = \"\"", ""), "feed.toml:4: `name` must have 1 to 255 bytes"),
             (with("homepage = \"javascript:x\"", ""), "feed.toml:4: `homepage` must be a URL"),
+            (
+                with("homepage = \"https://b\u{fc}cher.example/\"", ""),
+                "feed.toml:4: `homepage` must be a URL",
+            ),
             (with("", "more = \"-\""), "feed.toml:7: more: each run reads this list, so it must be a file"),
             (with("", "more = { file = \"x\", tag = \"a,b\" }"), "feed.toml:7: more: "),
             (with("tags = true", "\"a,b\" = \"x\""), "feed.toml:7: a,b: "),
