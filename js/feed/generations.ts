@@ -38,6 +38,10 @@ export interface GenerationInfo {
   feedId: string;
   /** The name that the publisher gave, or null. */
   name: string | null;
+  /** The URL of a page about the list, http or https, or null. */
+  homepage: string | null;
+  /** The license of the list, such as an SPDX expression, or null. */
+  license: string | null;
   /** The number of the generation in place. */
   generation: number;
   /** When its list was published, in milliseconds since 1970. */
@@ -58,8 +62,9 @@ export interface GenerationInfo {
 
 /** @internal What a manifest says of its generation. */
 export function generationInfo(head: Head): GenerationInfo {
-  const { feedId, name = null, generation, createdAt, expires, profile, lowercase, sha1, fpr, count } = head;
-  return { feedId, name, generation, createdAt, expires, profile, lowercase, sha1, fpr, count };
+  const { feedId, name = null, homepage = null, license = null, generation, createdAt, expires } = head;
+  const { profile, lowercase, sha1, fpr, count } = head;
+  return { feedId, name, homepage, license, generation, createdAt, expires, profile, lowercase, sha1, fpr, count };
 }
 
 const clients = new WeakMap<object, Client<Head>>();

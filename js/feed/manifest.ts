@@ -33,6 +33,8 @@ export interface FeedFile extends SignedFile {
 export interface Head {
   feedId: string;
   name?: string;
+  homepage?: string;
+  license?: string;
   generation: number;
   createdAt: number;
   expires: number;
@@ -186,7 +188,10 @@ const isOfPasswords: Rule = (its, { profile }) => its === false || (its === true
 /** What each field must be. */
 const rules: Record<keyof Head, Rule> = {
   feedId: (its) => isText(its, /^[0-9a-f]{32}$/),
-  name: (its) => its === undefined || (typeof its === "string" && isShort(its)),
+  name: isForPeople,
+  // Pages show it as a link, so it mustn't be a script.
+  homepage: (its) => isForPeople(its) && (its === undefined || /^https?:\/\/[!-~]+$/.test(its)),
+  license: isForPeople,
   generation: (its) => isWhole(its, 1),
   createdAt: isTime,
   expires: isTime,
@@ -299,6 +304,11 @@ function isWhole(value: unknown, least: number, most = Number.MAX_SAFE_INTEGER):
 
 function isText(value: unknown, form: RegExp): value is string {
   return typeof value === "string" && form.test(value);
+}
+
+/** Whether a value is what a member for people may be: a short text, or missing. */
+function isForPeople(value: unknown): value is string | undefined {
+  return value === undefined || (typeof value === "string" && isShort(value));
 }
 
 /** Whether a text has at most 255 bytes. */

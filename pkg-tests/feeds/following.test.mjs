@@ -86,6 +86,8 @@ test("the description, the progress, and limits", async () => {
   assert.deepEqual(info, {
     feedId: publisher.feedId,
     name: "test",
+    homepage: null,
+    license: null,
     generation: 2,
     createdAt,
     expires,

@@ -190,6 +190,26 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     await answers(opened, 3);
   });
 
+  test(`a ${noun}: name, homepage and license are described, and may change`, async () => {
+    const { publisher, open } = await published();
+    const opened = await open();
+    const most = "https://lists.example/".padEnd(255, "a");
+    for (const [name, homepage, license] of [
+      ["a", "https://lists.example/", "CC0-1.0"],
+      ["b", "http://lists.example/?a=b#c~", "MIT OR Apache-2.0"],
+      ["ä".repeat(127), most, "ä".repeat(127)],
+      [undefined, undefined, undefined],
+      ["", "https://a", ""],
+    ]) {
+      publisher.publish({ name, homepage, license });
+      assert.equal(await opened.update(), true);
+      for (const info of [opened.info(), (await open()).info()]) {
+        const said = [info.name, info.homepage, info.license];
+        assert.deepEqual(said, [name ?? null, homepage ?? null, license ?? null]);
+      }
+    }
+  });
+
   test(`a ${noun}: unsigned ones that claim the same feedId don't mix their files`, async () => {
     const [one, two] = [await published("a"), await published("b")];
     for (const { publisher } of [one, two]) publisher.signers = [];

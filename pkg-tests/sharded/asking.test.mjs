@@ -84,6 +84,8 @@ test("the description", async () => {
   assert.deepEqual(filter.info(), {
     feedId: publisher.feedId,
     name: "test",
+    homepage: null,
+    license: null,
     generation: 1,
     createdAt,
     expires,

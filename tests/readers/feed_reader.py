@@ -158,10 +158,12 @@ def described(data):
     check(is_whole(get("version"), 1), "version")
     need(get("version") == 1, "version", "unsupported_version")
     check(is_text(get("feedId"), "[0-9a-f]{32}"), "feedId")
-    try:
-        check(isinstance(get("name", ""), str) and len(get("name", "").encode()) <= 255, "name")
-    except UnicodeEncodeError:  # half of a surrogate pair
-        raise Error("not_a_feed", "name") from None
+    for member in ("name", "homepage", "license"):
+        try:
+            check(isinstance(get(member, ""), str) and len(get(member, "").encode()) <= 255, member)
+        except UnicodeEncodeError:  # half of a surrogate pair
+            raise Error("not_a_feed", member) from None
+    check("homepage" not in payload or is_text(get("homepage"), "https?://[!-~]+"), "homepage")
     check(is_whole(get("generation"), 1), "generation")
     check(all(is_whole(get(member), most=864 * 10**13) for member in ("createdAt", "expires")), "times")
     check(get("profile") in PROFILES, "profile")

@@ -462,8 +462,8 @@ impl File {
             ensure!((1..=LONGEST_TEXT).contains(&text.get_ref().len()), source.at(text.span(), &words));
         }
         if let Some(url) = &self.homepage {
-            let is_url = ["https://", "http://"].into_iter().any(|start| url.get_ref().starts_with(start));
-            ensure!(is_url, source.at(url.span(), "`homepage` must be a URL such as https://lists.example/"));
+            let words = "`homepage` must be a URL such as https://lists.example/, in ASCII";
+            ensure!(manifest::is_homepage(url.get_ref()), source.at(url.span(), words));
         }
         let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.get_ref().clone());
         Ok(People { name: text(&self.name), homepage: text(&self.homepage), license: text(&self.license) })

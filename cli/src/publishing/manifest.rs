@@ -246,6 +246,12 @@ pub fn unhex(text: &str) -> Option<[u8; 32]> {
     base16ct::lower::decode_vec(text).ok()?.try_into().ok()
 }
 
+/// Whether a text may be a homepage. Pages show it as a link, so it mustn't be a script.
+pub fn is_homepage(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_graphic()))
+}
+
 /// Fails for a time that a JavaScript `Date` can't hold.
 pub fn check_expiry(time: u64) -> Result<()> {
     ensure!(time <= MAX_TIME, "the time is too late");
@@ -265,6 +271,7 @@ impl Identity {
         let People { name, homepage, license } = &self.people;
         let is_short = |text: &Option<String>| text.as_ref().is_none_or(|text| text.len() <= LONGEST_TEXT);
         ensure!([name, homepage, license].into_iter().all(is_short), "a text for people is too long");
+        ensure!(homepage.as_ref().is_none_or(|url| is_homepage(url)), "a bad homepage");
         self.profile()?;
         ensure!(!(self.lowercase && self.sha1), "lowercase and sha1 exclude each other");
         ensure!(self.fpr > 0.0 && self.fpr < 1.0, "fpr is out of range");

@@ -157,6 +157,7 @@ fn what_renewal_does_not_need() {
         (with("grace = 1", ""), "feed.toml:4: invalid type"),
         (with("name = \"\"", ""), "feed.toml:4: `name` must have 1 to 255 bytes"),
         (with("homepage = \"javascript:x\"", ""), "feed.toml:4: `homepage` must be a URL"),
+        (with("homepage = \"https://b\u{fc}cher.example/\"", ""), "feed.toml:4: `homepage` must be a URL"),
         (with("", "more = \"-\""), "feed.toml:7: more: each run reads this list, so it must be a file"),
         (with("", "more = { file = \"x\", tag = \"a,b\" }"), "feed.toml:7: more: "),
         (with("tags = true", "\"a,b\" = \"x\""), "feed.toml:7: a,b: "),
