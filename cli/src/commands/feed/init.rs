@@ -25,7 +25,7 @@ const IGNORED: &str = ".gitignore";
 /// and a key that is there is used.
 #[derive(clap::Args)]
 pub struct InitArgs {
-    /// Lists of keys, one per line. Each gets the name of its file
+    /// Lists of keys, one per line. Each is named after its file, without the extension
     lists: Vec<PathBuf>,
     /// What the keys are. Required, unless there is a feed.toml
     #[arg(long, value_enum)]
