@@ -1,6 +1,7 @@
 /**
  * `node bench/feed.mjs`: what a feed costs its host. Publishes a list that changes with the command line tool, follows it
- * with the package, and prints the tables of docs/feeds.md: bytes of an update, and requests, bytes and money a month.
+ * with the package, and prints the tables of docs/benchmarks.md: bytes of an update, and requests, bytes and money a
+ * month.
  *
  * `--keys 20000` makes the list shorter, and `--publishes 5` the run.
  */

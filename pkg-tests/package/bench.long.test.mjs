@@ -337,7 +337,7 @@ test("what a feed costs: the docs have the tables that bench/feed.mjs prints, an
   const number = (cell) => Number(cell.replace(/[$,]|\D+$/g, ""));
   const near = (found, expected, what) =>
     assert.ok(Math.abs(found - expected) <= 0.12 * expected + 0.5, `${what}: ${found}, ${expected}`);
-  for (const text of [printed, readFileSync(join(root, "docs/feeds.md"), "utf8")]) {
+  for (const text of [printed, readFileSync(join(root, "docs/benchmarks.md"), "utf8")]) {
     const tables = [...text.matchAll(/^\| (clients \|.*) \|\n.*\n((?:\|.*\n)+)/gm)];
     assert.equal(tables.length, 4);
     for (const [, head, body] of tables) {

@@ -264,6 +264,7 @@ describe("sign-up", { timeout: 4 * PATIENCE }, () => {
     const hash = (password) => createHash("sha1").update(password).digest("hex").toUpperCase();
     writeFileSync(join(folder, "pwned.txt"), `${hash(LISTED)}:9\n${hash("123456")}:3\n`);
     writeFileSync(join(folder, "common.txt"), `${LISTED}\n123456\n`);
+    writeFileSync(join(folder, "feed.toml"), code["The list"].toml[0]);
     shell(code["The list"].sh[0], folder);
   });
   after(() => browser?.close());

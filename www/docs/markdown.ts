@@ -2,6 +2,7 @@
 import hljs from "highlight.js/lib/core";
 import bash from "highlight.js/lib/languages/bash";
 import go from "highlight.js/lib/languages/go";
+import ini from "highlight.js/lib/languages/ini"; // and TOML
 import java from "highlight.js/lib/languages/java";
 import javascript from "highlight.js/lib/languages/javascript";
 import json from "highlight.js/lib/languages/json";
@@ -13,7 +14,7 @@ import xml from "highlight.js/lib/languages/xml";
 import yaml from "highlight.js/lib/languages/yaml";
 import MarkdownIt from "markdown-it";
 
-const languages = { bash, go, java, javascript, json, python, rust, scala, typescript, xml, yaml };
+const languages = { bash, go, ini, java, javascript, json, python, rust, scala, typescript, xml, yaml };
 for (const [name, language] of Object.entries(languages)) hljs.registerLanguage(name, language);
 
 const md = new MarkdownIt({ html: true });

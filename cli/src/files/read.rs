@@ -44,3 +44,9 @@ pub fn check_stdin<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<(
 pub fn name(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }
+
+/// Whether a file has these bytes. A link to the same ones may lead elsewhere tomorrow.
+pub fn is_there(path: &Path, bytes: &[u8]) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|there| there.is_file())
+        && regular(path, bytes.len() as u64).is_ok_and(|there| there == bytes)
+}

@@ -213,15 +213,11 @@ impl Summary {
                 (keys / 10 * 9).max(2),
                 "rows of a table, and no URL is at such a key: leave only the column of the URLs",
             ),
-            (
-                self.urls,
-                keys / 2,
-                "URLs or hosts: only --profile url, of `build` or `feed publish`, lets readers ask `hasUrl`",
-            ),
+            (self.urls, keys / 2, "URLs or hosts: only the profile url lets readers ask `hasUrl`"),
             (
                 self.hashes,
                 keys / 10,
-                "SHA-1 hashes: only --profile password --sha1, of `build` or `feed publish`, lets readers ask \
+                "SHA-1 hashes: only the profile password with sha1 lets readers ask \
                  `hasPassword` for their passwords",
             ),
             (

@@ -289,12 +289,12 @@ impl Identity {
             ("lowercase", self.lowercase != before.lowercase, before.lowercase.to_string()),
             ("sha1", self.sha1 != before.sha1, before.sha1.to_string()),
             ("fpr", self.fpr != before.fpr, before.fpr.to_string()),
-            ("seed", self.seed != before.seed, before.seed.clone()),
             (
                 "secret",
                 self.check != before.check,
                 if is_keyed(before) { "another" } else { "none" }.to_owned(),
             ),
+            ("seed", self.seed != before.seed, before.seed.clone()),
         ];
         differences.into_iter().find(|(_, differs, _)| *differs).map(|(key, _, was)| (key, was))
     }

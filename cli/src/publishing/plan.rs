@@ -6,7 +6,7 @@ use anyhow::{Result, bail, ensure};
 use ed25519_dalek::SigningKey;
 
 use super::manifest::{Head, Identity, Manifest, ManifestPayload};
-use super::record::{Parts, Record, Unlisted, Whole};
+use super::record::{DigestFile, Parts, Record, Unlisted, Whole};
 use super::refusal::{Change, Lists, Rules, retagged};
 
 /// The highest generation that is believed or signed. The seconds since 1970 reach it in 34,000 years.
@@ -72,6 +72,15 @@ pub struct Made<P> {
     pub parts: Option<Parts>,
     /// The names of the files that must be written.
     pub files: Vec<String>,
+}
+
+/// The files that a plan writes.
+#[derive(Default)]
+pub struct Outputs {
+    /// Those of the state's folder.
+    pub digests: Vec<(DigestFile, Vec<u64>)>,
+    /// Those that are served, by their names.
+    pub files: Vec<(String, Vec<u8>)>,
 }
 
 /// The keys that are gone, that stay, and those of them that get other tags.
@@ -237,7 +246,9 @@ impl<P: ManifestPayload> Known<P> {
     pub fn objection_to_count(&self, count: u64, changes: Option<Changes>, rules: &Rules) -> Option<String> {
         let may_be_empty = !rules.lists.is_empty() && rules.lists.values().all(|list| list.allow_empty);
         if count == 0 && !may_be_empty {
-            return Some("no key is left; `allow-empty = true` of all lists allows that".to_owned());
+            let or =
+                if rules.lists.is_empty() { "" } else { "; `allow-empty = true` of all lists allows that" };
+            return Some("no key is left".to_owned() + or);
         }
         let last = self.before().map_or(0, |seen| seen.payload.head().count);
         let total = match changes.filter(|changes| !self.is_old() && changes.stay + changes.removed >= last) {
@@ -342,7 +353,7 @@ impl<P: ManifestPayload> Known<P> {
     /// The manifest whose list may be signed anew, or why there is none. Nothing old is signed as new.
     pub fn renewable(&self) -> Result<&Seen<P>, Renewal> {
         match (&self.last, self.ours()) {
-            (Some(last), Some(live)) if self.is_old() && live.payload.files() != last.payload.files() => {
+            (Some(last), Some(live)) if self.is_old() && !is_same_list(&last.payload, &live.payload) => {
                 Err(Renewal::Old)
             }
             (Some(last), Some(_)) => Ok(last),
@@ -433,6 +444,12 @@ impl<P: ManifestPayload> Known<P> {
         let due: Vec<_> = record.unlisted.iter().filter(|unlisted| !stays(unlisted)).cloned().collect();
         (!due.is_empty()).then_some(Step::Delete(due))
     }
+}
+
+/// Whether both have one list of one feed.
+fn is_same_list<P: ManifestPayload>(one: &P, other: &P) -> bool {
+    let id = |payload: &P| payload.head().identity.feed_id.clone();
+    id(one) == id(other) && one.files() == other.files()
 }
 
 impl<P> Plan<P> {

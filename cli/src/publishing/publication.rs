@@ -1,7 +1,6 @@
 //! A feed that is being published, with shards or without: what is known of it, and the carrying out of a [`Plan`].
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -11,9 +10,9 @@ use super::declared::Basis;
 use super::key;
 use super::manifest::{self, FeedPayload, MAX_SIGNATURES, Manifest, ManifestPayload, ShardsPayload, hex};
 use super::parts;
-use super::plan::{Known, Live, Plan, Seen, Step};
+use super::plan::{Known, Live, Outputs, Plan, Seen, Step};
 use super::published::{Published, read_entries};
-use super::record::{DigestFile, Record, Unlisted};
+use super::record::{Record, Unlisted};
 use super::state::StateFolder;
 use crate::args::number::now;
 use crate::files::write::{self, Cleaner};
@@ -49,15 +48,6 @@ pub struct Opened {
     pub created_at: Option<u64>,
     pub grace: Option<u64>,
     pub is_dry: bool,
-}
-
-/// The files that a plan writes.
-#[derive(Default)]
-pub struct Outputs {
-    /// Those of the state's folder.
-    pub digests: Vec<(DigestFile, Vec<u64>)>,
-    /// Those that are served, by their names.
-    pub files: Vec<(String, Vec<u8>)>,
 }
 
 impl<P: Published> Publication<P> {
@@ -363,10 +353,4 @@ fn signers(basis: &Basis) -> Result<Vec<SigningKey>> {
     ensure!(!is_twice, "`sign` names one key twice");
     ensure!(signers.len() <= MAX_SIGNATURES, "`sign` has at most {MAX_SIGNATURES} keys");
     Ok(signers)
-}
-
-/// Whether a file has these bytes. A link to the same ones may lead elsewhere tomorrow.
-pub fn is_there(path: &Path, bytes: &[u8]) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|there| there.is_file())
-        && crate::files::read::regular(path, bytes.len() as u64).is_ok_and(|there| there == bytes)
 }

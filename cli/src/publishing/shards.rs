@@ -10,11 +10,11 @@ use bloom_wasm::shards::{Entry, MAX_SHARD, Sharding, write_page};
 use bloom_wasm::{Filter, Kind, RibbonFilter};
 
 use super::manifest::{self, Head, Identity, ShardsPayload, Tag, hex, sha256};
-use super::plan::Made;
-use super::publication::{Outputs, Publication, is_there};
+use super::plan::{Made, Outputs};
 use super::published;
 use super::record::Parts;
 use super::state::StateFolder;
+use crate::files::read::is_there;
 use crate::files::write;
 use crate::text::counted;
 
@@ -104,10 +104,16 @@ pub struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub fn new(publication: &'a Publication<ShardsPayload>, tags: Vec<Tag>) -> Self {
-        let Publication { dir, folder, is_dry, known, .. } = publication;
+    /// `live` is the manifest in place.
+    pub fn new(
+        dir: &'a Path,
+        folder: &'a StateFolder,
+        live: Option<&ShardsPayload>,
+        tags: Vec<Tag>,
+        is_dry: bool,
+    ) -> Self {
         // A file that nothing names may be about to be deleted, so it is written anew.
-        let there = known.ours().map(|live| published::entries(dir, &live.payload));
+        let there = live.map(|live| published::entries(dir, live));
         let there = match there {
             Some(Ok(entries)) => entries,
             // If its pages are damaged, everything is written anew.
@@ -116,7 +122,7 @@ impl<'a> Writer<'a> {
         Writer {
             dir,
             folder,
-            is_dry: *is_dry,
+            is_dry,
             there: there.iter().map(|entry| entry.sha256).collect(),
             entries: Vec::new(),
             tags,

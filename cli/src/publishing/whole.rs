@@ -11,8 +11,7 @@ use bloom_wasm::layers::{MAX_TAGS, Tagged, TaggedUpdate, Update};
 use bloom_wasm::{Builder, Delta, Filter};
 
 use super::manifest::{FeedPayload, File, FileKind, Head, Identity};
-use super::plan::{Changes, Made};
-use super::publication::Outputs;
+use super::plan::{Changes, Made, Outputs};
 use super::published::{read_file, read_files};
 use super::record::{DigestFile, FeedFile, Whole};
 use super::refusal::Change;

@@ -62,7 +62,7 @@ async function check({ tabId, frameId, url }) {
   const key = urlExpressions(url).find((key) => filter.has(key) && !session[`allowed ${key}`]);
   if (!key || pages.get(tabId) !== page) return count("checks");
   pages.set(tabId, null);
-  // The lists that the entry is on, if the feed was made with --tag.
+  // The lists that the entry is on, if the feed has tags.
   const kinds = filter.info().tags ? filter.tags(key).join(", ") : "";
   const address = runtime.getURL(`blocked.html?${new URLSearchParams({ url, key, kinds })}`);
   await tabs.update(tabId, { url: address }).catch(() => {}); // the tab may be gone

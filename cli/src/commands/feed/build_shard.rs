@@ -21,8 +21,8 @@ use crate::text::counted;
 ///
 /// The high half of a digest is the MurmurHash3_x86_32 of the key under the high half of the seed, and the low half is
 /// its XXH32 under the low half. With a secret, a digest is the SipHash of the key. FORMAT.md describes both in section
-/// 3. With --sha1, a key is the 20 bytes of a hash. The first bits of each digest must be those of the shard. `feed
-/// publish` takes the folder of all shards instead of lists.
+/// 3. With --sha1, a key is the 20 bytes of a hash. The first bits of each digest must be those of the shard. `parts`
+/// in feed.toml names the folder of all shards.
 #[derive(clap::Args)]
 pub struct ShardArgs {
     /// The number of shards, a power of two up to 65536
@@ -31,7 +31,7 @@ pub struct ShardArgs {
     /// The number of this shard, from 0
     #[arg(long, value_name = "I")]
     index: u32,
-    /// The seed of the digests. Default 0; with --secret-file it must be given, the same for all shards
+    /// The seed of the digests, the same for all shards and in feed.toml. Default 0; with --secret-file it must be given
     #[arg(long)]
     seed: Option<u64>,
     #[command(flatten)]

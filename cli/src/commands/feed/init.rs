@@ -25,7 +25,7 @@ const IGNORED: &str = ".gitignore";
 /// and a key that is there is used.
 #[derive(clap::Args)]
 pub struct InitArgs {
-    /// Lists of keys, one per line. Each gets the name of its file
+    /// Lists of keys, one per line. Each is named after its file, without the extension
     lists: Vec<PathBuf>,
     /// What the keys are. Required, unless there is a feed.toml
     #[arg(long, value_enum)]
@@ -48,7 +48,7 @@ pub fn run(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
         (false, true) => bail!("{FILE}: there is none here"),
         (false, false) => new(&args, &id)?,
     };
-    let basis = declared::parse(file, &text)?.0;
+    let (basis, declared) = declared::parse(file, &text)?;
     if args.new_id {
         require_new(&basis)?;
     }
@@ -65,7 +65,8 @@ pub fn run(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
     }
     write::write(file, text.as_bytes(), || Ok(()))?;
     wrote.push(FILE.to_owned());
-    if ignore(&basis)? {
+    let secret = declared.ok().and_then(|declared| declared.secret);
+    if ignore(&basis, secret.as_deref())? {
         wrote.push(IGNORED.to_owned());
     }
     let mut rows = keys;
@@ -77,11 +78,16 @@ pub fn run(args: InitArgs, streams: &mut Streams) -> Result<Answer> {
 /// The text of a new file.
 fn new(args: &InitArgs, id: &str) -> Result<String> {
     let profile = args.profile.context("--profile is missing: raw, url or password")?;
+    let (sample, fpr) = match profile {
+        ProfileArg::Raw => ("Seen ids", "1e-6 # without it, 1e-3"),
+        ProfileArg::Url => ("Dangerous pages", "1e-6 # to block pages; without it, 1e-3"),
+        ProfileArg::Password => ("Common passwords", "1e-6 # without it, 1e-4"),
+    };
     let profile = profile.to_possible_value().context("a profile has a name")?;
     let mut text = format!(
         "# A feed. docs/feeds.md has all keys of this file, and `bloom-wasm feed publish` publishes what it says.\n\
-         id = \"{id}\"\nprofile = \"{}\"\nsign = [\"{KEY}\"]\n# name = \"Malicious URLs\"\n# homepage = \
-         \"https://lists.example/\"\n# license = \"CC0-1.0\"\n# fpr = 1e-6 # to block pages; without it, 1e-3\n\n[lists]\n",
+         id = \"{id}\"\nprofile = \"{}\"\nsign = [\"{KEY}\"]\n# name = \"{sample}\"\n# homepage = \
+         \"https://lists.example/\"\n# license = \"CC0-1.0\"\n# fpr = {fpr}\n\n[lists]\n",
         profile.get_name()
     );
     if args.lists.is_empty() {
@@ -123,15 +129,16 @@ fn require_new(basis: &Basis) -> Result<()> {
     Ok(())
 }
 
-/// Adds the keys and the state to the files that Git ignores. Returns whether they weren't there.
-fn ignore(basis: &Basis) -> Result<bool> {
+/// Adds the keys, the secret and the state to the files that Git ignores. Returns whether they weren't there.
+fn ignore(basis: &Basis, secret: Option<&Path>) -> Result<bool> {
     let path = Path::new(IGNORED);
     let mut text = if path.try_exists().context(IGNORED)? {
         fs::read_to_string(path).context(IGNORED)?
     } else {
         String::new()
     };
-    let paths = basis.sign.iter().chain([&basis.state]).filter(|path| path.is_relative());
+    let paths = basis.sign.iter().chain([&basis.state]).map(PathBuf::as_path).chain(secret);
+    let paths = paths.filter(|path| path.is_relative());
     let lines: Vec<_> = paths.map(|path| format!("/{}", path.display())).collect();
     let missing: Vec<_> = lines.iter().filter(|line| text.lines().all(|known| known != *line)).collect();
     if missing.is_empty() {

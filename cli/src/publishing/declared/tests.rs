@@ -205,6 +205,17 @@ fn every_key_is_among_the_keys() {
 }
 
 #[test]
+fn every_key_is_documented() {
+    let page = fs::read_to_string("../docs/feeds.md").unwrap();
+    let cells: Vec<_> =
+        page.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next()).collect();
+    for key in KEYS {
+        let is_named = |cell: &&str| cell.split('`').any(|name| name == key || name == format!("[{key}]"));
+        assert!(cells.iter().any(is_named), "docs/feeds.md has no {key} in its table");
+    }
+}
+
+#[test]
 fn shares() {
     for (text, expected) in [("0%", 0.0), ("25%", 0.25), ("12.5%", 0.125), ("100%", 1.0), ("1e1%", 0.1)] {
         assert_eq!(Share::parse(text), Ok(Share(expected)), "{text}");

@@ -16,8 +16,8 @@ use crate::lists::keys::Notices;
 use crate::publishing::declared::{Basis, Declared, Share, Source};
 use crate::publishing::manifest::{FeedPayload, Identity, ShardsPayload};
 use crate::publishing::parts;
-use crate::publishing::plan::{Made, Next};
-use crate::publishing::publication::{Outputs, Publication};
+use crate::publishing::plan::{Made, Next, Outputs};
+use crate::publishing::publication::Publication;
 use crate::publishing::published::Published;
 use crate::publishing::refusal::{Change, Lists, Rules};
 use crate::publishing::shards::{Writer, next_tags};
@@ -203,7 +203,9 @@ impl Make for ShardsPayload {
         let sharding = Sharding::new(feed.declared.profile, feed.hashing, shards)?;
         let last = publication.known.before().map(|seen| seen.payload.clone());
         let tags: Vec<_> = feed.rules.lists.values().filter_map(|list| list.tag.as_deref()).collect();
-        let mut writer = Writer::new(publication, next_tags(last.as_ref(), &tags)?);
+        let Publication { dir, folder, known, is_dry, .. } = &*publication;
+        let live = known.ours().map(|live| &live.payload);
+        let mut writer = Writer::new(dir, folder, live, next_tags(last.as_ref(), &tags)?, *is_dry);
         let made = match &feed.declared.source {
             Source::Parts(dir) => of_parts(feed, dir, &sharding, publication, &mut writer),
             Source::Lists { .. } => {

@@ -22,17 +22,18 @@ use crate::text::in_words;
 
 /// Publish a feed, as feed.toml describes it: the first generation, or the next
 ///
-/// If no list has changed, nothing is written unless the manifest expires soon. If the next list is refused or can't be
-/// made, the last one is signed anew before it expires, and the tool exits with 2.
+/// If no list has changed, nothing is written unless the manifest expires soon. If a list is refused or can't be read, the
+/// last generation is signed anew before it expires, and the tool exits with 2. docs/feeds.md has the keys of feed.toml.
 #[derive(clap::Args)]
 pub struct PublishArgs {
     /// The file that describes the feed
     #[arg(default_value = FILE)]
     file: PathBuf,
-    /// The largest share of the keys that may be removed, or get other tags, in this run, instead of what the file says
+    /// The largest share of the keys that this run may remove, or give other tags. It overrides what the file says
     #[arg(long, value_name = "SHARE", value_parser = Share::parse)]
     max_removed: Option<Share>,
-    /// The time of publication, such as 2026-11-21T09:00:00Z. It is used instead of the clock: all times count from it
+    /// The time of publication, such as 2026-11-21T09:00:00Z, instead of now. All times count from it, but the
+    /// generation's number comes from the clock
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     created_at: Option<SystemTime>,
     /// Print a report as JSON
@@ -109,7 +110,7 @@ fn publish<P: Make>(
     {
         return Err(refused(Some(&feed), publication, why, &added, streams));
     }
-    if published.is_some() && conflicts != Some(next.conflicts) {
+    if conflicts != Some(next.conflicts) {
         said.notices.print(streams);
     }
     if is_first && publication.known.signers.is_empty() {
