@@ -72,8 +72,11 @@ const ELSEWHERE = [
   ],
   [/^docs\/feeds\.md: Where a client keeps it: js/, "pkg-tests/feeds/runtimes.long.test.mjs", '["indexedDb", "kv"]'],
   [/^docs\/feeds\.md: S3 and R2: yaml/, "pkg-tests/feeds/hosting.long.test.mjs", "workflows()"],
-  [/^docs\/feeds\.md: Feeds: sh/, "pkg-tests/feeds/lists-example.long.test.mjs", '"docs/feeds.md"'],
-  [/^examples\/lists\/README\.md: (Begin|Ask it)/, "pkg-tests/feeds/lists-example.long.test.mjs", 'sample("Begin"'],
+  [
+    /^examples\/lists\/README\.md: (Begin|Serve it|Ask it)/,
+    "pkg-tests/feeds/lists-example.long.test.mjs",
+    'sample("Serve it"',
+  ],
   [/^examples\/spark\/README\.md: A sharded/, "pkg-tests/sharded/spark.long.test.mjs", "examples/spark/sharded.py"],
   [/^examples\/signup\/README\.md/, "pkg-tests/runtimes/signup.long.test.mjs", "npx (bloom-wasm build"],
   [/^examples\/extension\/README\.md: Try it/, "pkg-tests/runtimes/extension.long.test.mjs", '"build.mjs", "--feed"'],
@@ -93,7 +96,6 @@ const CANNOT = [
     "feeds/hosting.long.test.mjs runs a similar one for feeds; a sync needs a bucket",
   ],
   [/^examples\/spark\/README\.md: With another engine/, "there is no ClickHouse here"],
-  [/^examples\/lists\/README\.md: Serve it/, "it copies to another machine"],
   [/^FEED-FORMAT\.md: The manifest/, "it shows a form, with `...` instead of the data"],
   [/^examples\/extension\/README\.md: Use your own list: sh: npm/, "it installs from npm"],
   [
