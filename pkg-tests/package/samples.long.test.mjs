@@ -72,11 +72,7 @@ const ELSEWHERE = [
   ],
   [/^docs\/feeds\.md: Where a client keeps it: js/, "pkg-tests/feeds/runtimes.long.test.mjs", '["indexedDb", "kv"]'],
   [/^docs\/feeds\.md: S3 and R2: yaml/, "pkg-tests/feeds/hosting.long.test.mjs", "workflows()"],
-  [
-    /^examples\/lists\/README\.md: (Begin|Serve it|Ask it)/,
-    "pkg-tests/feeds/lists-example.long.test.mjs",
-    'sample("Serve it"',
-  ],
+  [/^examples\/lists\/README\.md: (Begin|Ask it)/, "pkg-tests/feeds/lists-example.long.test.mjs", 'sample("Begin"'],
   [/^examples\/spark\/README\.md: A sharded/, "pkg-tests/sharded/spark.long.test.mjs", "examples/spark/sharded.py"],
   [/^examples\/signup\/README\.md/, "pkg-tests/runtimes/signup.long.test.mjs", "npx (bloom-wasm build"],
   [/^examples\/extension\/README\.md: Try it/, "pkg-tests/runtimes/extension.long.test.mjs", '"build.mjs", "--feed"'],
@@ -85,6 +81,7 @@ const ELSEWHERE = [
     "pkg-tests/runtimes/worker.long.test.mjs",
     "/^opening .*/m",
   ],
+  [/^examples\/lists\/README\.md: Serve it/, "pkg-tests/feeds/lists-example.long.test.mjs", 'sample("Serve it"'],
   [/^examples\/worker\/README\.md: Try it: sh: curl/, "pkg-tests/runtimes/worker.long.test.mjs", "maybe on the list"],
 ];
 
