@@ -1,5 +1,6 @@
 # docker build -t bloom-wasm .
 # docker run --rm -v "$PWD:/work" --user "$(id -u):$(id -g)" bloom-wasm build list.txt -o list.bloom
+# docker run --rm -v "$PWD:/work" --user "$(id -u):$(id -g)" bloom-wasm feed publish
 FROM rust:1.95-slim-bookworm AS build
 WORKDIR /src
 COPY . .

@@ -1,30 +1,37 @@
 #!/bin/sh
-# Fetches lists and publishes them as a feed, in public/. Arguments are passed on to `feed publish`.
-set -eu
-cd "$(dirname "$0")"
+# Fetches lists and publishes them as the feed of feed.toml. Arguments are passed on to `feed publish`.
+set -u
+cd "$(dirname "$0")" || exit
 
-# A list that can't be fetched completely stays as it was, and one that hasn't changed isn't sent again.
+# fetch FILE URL [MIRROR...]: a list, from the first of its addresses that has it. If none has all of it, the list stays
+# as it was. If it hasn't changed, it isn't sent again.
 fetch() {
-  rm -f "$1.new"
-  if [ ! -s "$1" ]; then : > "$1.etag"; fi
-  status=$(curl --fail --silent --show-error --location --proto-redir =https --compressed \
-    --connect-timeout 30 --speed-time 60 --max-time 900 --write-out '%{http_code}' \
-    --etag-compare "$1.etag" --etag-save "$1.etag.new" --output "$1.new" "$2") || status=failed
-  if [ "$status" = 200 ] && [ -s "$1.new" ]; then
-    # After a redirect, curl may have saved two of them.
-    mv "$1.new" "$1" && tail -n 1 "$1.etag.new" > "$1.etag"
-  elif [ "$status" != 304 ]; then
-    echo "$1 can't be fetched, so the last one stays" >&2
-  fi
+  file=$1
+  shift
+  for url in "$@"; do
+    # The ETag is that of the first address, and of nothing without the list.
+    if [ "$url" != "$1" ] || [ ! -s "$file" ]; then : > "$file.etag"; fi
+    : > "$file.etag.new"
+    status=$(curl --fail --silent --show-error --location --proto-redir =https --globoff --compressed \
+      --connect-timeout 30 --speed-limit 1000 --speed-time 60 --max-time 900 --retry 3 --retry-max-time 60 \
+      --write-out '%{http_code}' --etag-compare "$file.etag" --etag-save "$file.etag.new" \
+      --output "$file.new" --url "$url") || status=failed
+    if [ "$status" = 200 ] && [ -s "$file.new" ] && mv "$file.new" "$file"; then
+      status=new
+      # After a redirect, curl may have saved two of them.
+      if [ "$url" = "$1" ]; then tail -n 1 "$file.etag.new" > "$file.etag"; fi
+    fi
+    rm -f "$file.new" "$file.etag.new"
+    case $status in new | 304) return ;; esac
+    echo "$file can't be fetched from $url" >&2
+  done
+  return 1
 }
 
 lists=https://blocklistproject.github.io/Lists/alt-version
-fetch phishing.txt "$lists/phishing-nl.txt"
-fetch malware.txt "$lists/malware-nl.txt"
-fetch scam.txt "$lists/scam-nl.txt"
+mirror=https://raw.githubusercontent.com/blocklistproject/Lists/HEAD/alt-version
+fetch phishing.txt "$lists/phishing-nl.txt" "$mirror/phishing-nl.txt"
+fetch malware.txt "$lists/malware-nl.txt" "$mirror/malware-nl.txt"
+fetch scam.txt "$lists/scam-nl.txt" "$mirror/scam-nl.txt"
 
-npx bloom-wasm feed publish public --state state --sign feed.key --allow allow.txt --allow-wins "$@" \
-  --tag phishing=phishing.txt --tag malware=malware.txt --tag scam=scam.txt || code=$?
-
-# If another machine serves public/, copy it there from here: feed.json last, and also if a list was refused.
-exit "${code:-0}"
+npx bloom-wasm feed publish "$@"

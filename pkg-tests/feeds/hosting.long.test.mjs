@@ -7,7 +7,7 @@ import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { createPrivateKey, createPublicKey } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
@@ -24,23 +24,29 @@ const home = join(folder, "hosting");
 const at = (...path) => join(home, ...path);
 
 const action = parse(readFileSync(join(root, "action.yml"), "utf8"));
-const making = action.runs.steps.find(({ id }) => id === "make");
+const [reading, making] = ["feed", "make"].map((id) => action.runs.steps.find((step) => step.id === id));
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
-/** The inputs that a step of a workflow passes to the action, or the variables of its script. */
-function variables({ with: given, env }) {
-  const inputs = Object.fromEntries(
+/** The inputs that a step of a workflow passes to the action. */
+function inputsOf(given) {
+  for (const name of Object.keys(given)) assert.ok(name in action.inputs, `${name} is not an input`);
+  return Object.fromEntries(
     Object.entries(action.inputs).map(([name, { default: value, required }]) => {
       assert.ok(given[name] !== undefined || !required, `${name} is missing`);
       return [name, String(given[name] ?? value)];
     }),
   );
-  for (const name of Object.keys(given)) assert.ok(name in inputs, `${name} is not an input`);
+}
+
+/** The variables of a step's script. `outputs` are those of the first step. */
+function variables(step, inputs, outputs = {}) {
   const substituted = ([name, text]) => [
     name,
-    text.replace(/\$\{\{ inputs\.([\w-]+) \}\}/g, (_, input) => inputs[input]),
+    text
+      .replace(/\$\{\{ inputs\.([\w-]+) \}\}/g, (_, input) => inputs[input])
+      .replace(/\$\{\{ steps\.feed\.outputs\.(\w+) \}\}/g, (_, output) => outputs[output] ?? ""),
   ];
-  return { GITHUB_ACTION_PATH: root, ...env, ...Object.fromEntries(Object.entries(making.env).map(substituted)) };
+  return { GITHUB_ACTION_PATH: root, ...Object.fromEntries(Object.entries(step.env).map(substituted)) };
 }
 
 /** The step of a workflow's job that uses the action. */
@@ -62,8 +68,20 @@ function run(source, variables) {
   });
 }
 
-/** Runs the action with these inputs and this environment. */
-const act = (given, env = {}) => run(making.run, variables({ with: given, env }));
+/** What the action reads in a feed.toml, with these inputs and this environment. */
+function read(given, env = {}) {
+  const path = at("read");
+  writeFileSync(path, "");
+  run(reading.run, { ...variables(reading, inputsOf(given)), ...env, GITHUB_OUTPUT: path });
+  const lines = readFileSync(path, "utf8").trim().split("\n");
+  return Object.fromEntries(lines.map((line) => /^(\w+)=(.*)$/.exec(line).slice(1)));
+}
+
+/** Runs the action. */
+function act(given, env = {}) {
+  const outputs = given.make === "feed" ? read(given, env) : {};
+  return run(making.run, { ...variables(making, inputsOf(given), outputs), ...env });
+}
 
 for (const name of ["bin", "live", "temporary"]) mkdirSync(at(name), { recursive: true });
 function program(name, source) {
@@ -85,6 +103,16 @@ printf 200`,
 execFileSync(tool, ["feed", "keygen", "-o", at("feed.key")]);
 const FEED_KEY = readFileSync(at("feed.key"), "utf8").trim();
 const publicKey = createPublicKey(createPrivateKey(FEED_KEY)).export({ format: "jwk" }).x;
+rmSync(at("feed.key"));
+
+/** Begins a feed in a folder: its feed.toml, with an id and other lines. Returns the id. */
+let feeds = 0;
+function declare(folder, ...lines) {
+  const id = String(feeds++).padStart(32, "0");
+  mkdirSync(at(folder), { recursive: true });
+  writeFileSync(at(folder, "feed.toml"), [`id = "${id}"`, 'sign = ["feed.key"]', ...lines, ""].join("\n"));
+  return id;
+}
 for (const name of ["lists.example", "you.github.io"]) mkdirSync(join(web, name), { recursive: true });
 
 test("the action's text: no inputs in scripts, the key isn't an input, and steps use actions by their hash", () => {
@@ -96,6 +124,11 @@ test("the action's text: no inputs in scripts, the key isn't an input, and steps
   }
   assert.ok(!Object.keys(action.inputs).some((name) => /key|secret/.test(name)));
   assert.equal(action.outputs.whole.value, "${{ steps.make.outputs.whole }}");
+  // Lists are fetched as by the example's script.
+  const [ours, theirs] = [making.run, readFileSync(join(root, "examples/lists/publish.sh"), "utf8")].map(
+    (text) => /^fetch\(\) \{[\s\S]*?^\}$/m.exec(text)[0],
+  );
+  assert.equal(ours, theirs);
   const used = using(workflows().pages);
   assert.equal(used.uses.split("@")[1], `v${version}`);
   // The same paths are restored and saved.
@@ -105,94 +138,124 @@ test("the action's text: no inputs in scripts, the key isn't an input, and steps
     Array(2).fill([caches[0].with.path, caches[0].with.key]),
   );
   assert.deepEqual(caches[0].with.path.trim().split("\n"), [
-    "${{ inputs.output }}",
-    ".bloom-wasm/${{ inputs.output }}",
+    "${{ steps.feed.outputs.public }}",
+    "${{ steps.feed.outputs.state }}",
   ]);
-  for (const { if: when } of action.runs.steps.slice(2))
+  // The cache of one feed is never that of another.
+  assert.match(caches[0].with.key, /^bloom-wasm-\$\{\{ steps\.feed\.outputs\.id \}\}-/);
+  assert.equal(caches[0].with["restore-keys"], "bloom-wasm-${{ steps.feed.outputs.id }}-");
+  for (const { if: when } of action.runs.steps.slice(3))
     assert.match(when, /^\$\{\{ !cancelled\(\) && .*whole == 'true' \}\}$/);
 });
 
-test("the script publishes, continues when the cache is lost or old, and never begins another feed by itself", async () => {
+test("the script publishes, continues when the cache is lost or old, and never begins another feed", async () => {
   const live = join(web, "you.github.io/lists");
-  const step = using(workflows().pages);
-  const [list, ...others] = step.with.tags.match(/https:.*/g).map((url) => join(web, url.replace("https://", "")));
+  const { with: given } = using(workflows().pages);
+  const dispatched = "${{ inputs.max-removed && format('--max-removed={0}', inputs.max-removed) }}";
+  assert.equal(given.options, dispatched);
+  const step = { ...given, options: "" };
+  const addresses = step.fetch.trim().split("\n");
+  const [[list, mirror], ...others] = addresses.map((line) =>
+    line
+      .split(" ")
+      .slice(1)
+      .map((url) => join(web, url.replace("https://", ""))),
+  );
   mkdirSync(join(list, ".."), { recursive: true });
-  for (const other of others) writeFileSync(other, "malware.test\n");
-  mkdirSync(at("lists"), { recursive: true });
-  cpSync(join(root, "examples/lists/allow.txt"), at("lists/allow.txt"));
-  assert.equal(step.with.url, "https://you.github.io/lists/feed.json");
-  const publish = (hosts, first = "") => {
-    writeFileSync(list, hosts.join("\n"));
-    act({ ...step.with, first }, { FEED_KEY });
+  mkdirSync(join(mirror, ".."), { recursive: true });
+  for (const [other] of others) writeFileSync(other, "malware.test\n");
+  for (const name of ["feed.toml", "allow.txt"]) cpSync(join(root, "examples/lists", name), at(name));
+  assert.throws(() => read(step, { FEED_KEY }), { status: 2, stderr: /`id` is missing: `npx bloom-wasm feed init`/ });
+  execFileSync(tool, ["feed", "init"], { cwd: home });
+  rmSync(at("feed.key"));
+  assert.equal(step.url, "https://you.github.io/lists/feed.json");
+  const deploy = () => {
     rmSync(live, { recursive: true, force: true });
     cpSync(at("public"), live, { recursive: true });
   };
-  const lose = () => ["public", ".bloom-wasm"].map((name) => rmSync(at(name), { recursive: true, force: true }));
-  const keep = (from, to) =>
-    ["public", ".bloom-wasm"].map((name) => cpSync(at(from, name), at(to, name), { recursive: true }));
+  const publish = (hosts, options = "") => {
+    writeFileSync(list, hosts.join("\n"));
+    const printed = act({ ...step, options }, { FEED_KEY });
+    deploy();
+    return printed;
+  };
+  const kept = ["public", "state"];
+  const lose = () => kept.map((name) => rmSync(at(name), { recursive: true, force: true }));
+  const keep = (from, to) => kept.map((name) => cpSync(at(from, name), at(to, name), { recursive: true }));
   const many = Array.from({ length: 1000 }, (_, i) => `host-${i}.example`);
 
-  assert.throws(() => publish(many), { stdout: /can't be fetched/ });
-  lose();
-  publish(many, "true");
+  assert.match(publish(many), /::warning::there is no manifest at https:\/\/you\.github\.io\/lists\/feed\.json yet/);
   const feed = await openFeed(pathToFileURL(join(live, "feed.json")), { publicKey, cache: null });
   const { feedId } = feed.info();
-  const has = async (host, generation) => {
+  assert.equal(feedId, read(step, { FEED_KEY }).id);
+  let { generation } = feed;
+  const has = async (host) => {
     assert.equal(await feed.update(), true);
     assert.deepEqual(feed.filter.urlTags(`https://${host}/`), ["phishing"]);
-    assert.deepEqual([feed.info().feedId, feed.generation], [feedId, generation]);
+    assert.equal(feed.info().feedId, feedId);
+    assert.ok(feed.generation > generation);
+    ({ generation } = feed);
   };
-  publish([...many, "second.test"]);
-  await has("second.test", 2);
+  assert.doesNotMatch(publish([...many, "second.test"]), /::/);
+  await has("second.test");
   assert.equal(feed.info().files, 2);
   keep("", "old");
 
   publish([...many, "third.test"]);
-  await has("third.test", 3);
+  await has("third.test");
 
+  // An old copy goes on from the live manifest.
   lose();
   keep("old", "");
   publish([...many, "fourth.test"]);
-  await has("fourth.test", 4);
+  await has("fourth.test");
 
-  // A refused list fails the step, and so does one that can't be fetched; the latter is named by its URL, while the
-  // tool names the file. What was fetched from the host isn't deployed again, since it may be old.
+  // A list is taken from a mirror, whose file isn't there otherwise.
+  rmSync(list);
+  writeFileSync(mirror, [...many, "mirrored.test"].join("\n"));
+  act(step, { FEED_KEY });
+  deploy();
+  await has("mirrored.test");
+  rmSync(mirror);
+
+  // A refused list fails the step, and so does one that can't be fetched. What was fetched from the host isn't deployed
+  // again, since it may be old.
   const fails = (words, options = "") => {
     writeFileSync(at("output"), "");
-    const given = { ...step.with, options: `${step.with.options}${options}` };
-    assert.throws(() => act(given, { FEED_KEY }), { status: 2, ...words });
+    assert.throws(() => act({ ...step, options }, { FEED_KEY }), { status: 2, ...words });
     return readFileSync(at("output"), "utf8");
   };
   writeFileSync(list, "one.example");
-  assert.equal(fails({ stderr: /--max-removed.*; generation 4 stays/ }), "");
+  assert.equal(fails({ stderr: new RegExp(`--max-removed.*; generation ${generation} stays`) }), "");
   assert.equal(fails({ stderr: /unexpected argument '--max-remove'/ }, "--max-remove=100%"), "");
   rmSync(list);
   const unfetched = {
-    stdout: /::error::https:\/\/blocklistproject\.github\.io\/.*\/phishing-nl\.txt can't be fetched/,
-    stderr: /list-blocklistproject\.github\.io-[0-9a-f]{16}.*; generation 4 stays/,
+    stdout: /::error::phishing\.txt can't be fetched/,
+    stderr: new RegExp(`phishing\\.txt: .*; generation ${generation} stays`),
   };
   assert.equal(fails(unfetched), "");
   // But the old list is, once it was signed again: then the deploying steps run.
   const later = `--created-at=${new Date(Date.now() + 5 * 24 * 3_600_000).toISOString()}`;
-  assert.equal(fails({ stderr: /signed anew as generation 5/ }, later), "whole=true\n");
+  assert.equal(fails({ stderr: /signed anew as generation/ }, later), "whole=true\n");
+
+  // Without its state, the feed goes on only if somebody says that the lists are right, or how long they are.
   lose();
-  keep("old", "");
-  // But not if files of the manifest are missing.
+  writeFileSync(list, "one.example");
+  assert.equal(fails({ stderr: /min-keys/ }), "");
   lose();
-  writeFileSync(at("output"), "");
-  assert.throws(() => publish(["one.example"]), { stderr: /--max-removed/ });
-  assert.equal(readFileSync(at("output"), "utf8"), "");
-  lose();
-  const before = Math.floor(Date.now() / 1000);
-  publish([...many, "fifth.test"]);
-  const { generation } = JSON.parse(
-    Buffer.from(JSON.parse(readFileSync(join(live, "feed.json"))).payload, "base64url"),
-  );
-  assert.ok(generation > before && generation <= Date.now() / 1000 + 1, `${generation} is not the clock's`);
-  await has("fifth.test", generation);
+  publish([...many, "fifth.test"], "--max-removed=100%");
+  await has("fifth.test");
   assert.equal(feed.info().files, 1, "a new base");
   publish([...many, "sixth.test"]);
-  await has("sixth.test", generation + 1);
+  await has("sixth.test");
+  lose();
+  const told = readFileSync(at("feed.toml"), "utf8");
+  writeFileSync(
+    at("feed.toml"),
+    told.replace(/^(\w+) = "(phishing|malware|scam)\.txt"/gm, '$1 = { file = "$2.txt", min-keys = 1 }'),
+  );
+  publish([...many, "min.test"]);
+  await has("min.test");
 
   // Unsigned contents of the host aren't trusted.
   const signed = JSON.parse(readFileSync(join(live, "feed.json")));
@@ -201,41 +264,66 @@ test("the script publishes, continues when the cache is lost or old, and never b
   const planted = { payload: Buffer.from(JSON.stringify(payload)).toString("base64url"), signatures: [] };
   writeFileSync(join(live, "feed.json"), JSON.stringify(planted));
   publish([...many, "seventh.test"]);
-  await has("seventh.test", generation + 2);
+  await has("seventh.test");
   writeFileSync(join(live, "feed.json"), JSON.stringify(planted));
   lose();
   assert.throws(() => publish(many), /nobody has signed it/);
-  lose();
-  keep("old", "");
 
-  // A second feed begins neither by accident nor by the wrong button, whatever happened to the cache.
-  const begins = { stdout: /first is true, and there is a feed.json at the url/ };
-  assert.throws(() => publish(many, "true"), begins);
-  lose();
-  assert.throws(() => publish(many, "true"), begins);
-  assert.deepEqual([existsSync(at("public/feed.json")), existsSync(at(".bloom-wasm"))], [false, false]);
-  keep("old", "");
-  rmSync(join(live, "feed.json"));
-  assert.throws(() => publish(many), {
-    stdout: /feed\.json can't be fetched; if nothing was published yet, give first/,
-  });
   // A host that is down doesn't mean that there is nothing.
+  lose();
+  rmSync(join(live, "feed.json"));
+  writeFileSync(list, many.join("\n"));
   writeFileSync(join(web, "down"), "");
   writeFileSync(at("output"), "");
-  assert.throws(() => publish(many, "true"), { stdout: /first is true, and the host of the url doesn't say/ });
+  assert.throws(() => act(step, { FEED_KEY }), {
+    status: 2,
+    stdout: /::error::https:\S+\/feed\.json can't be fetched/,
+  });
+  assert.deepEqual([readFileSync(at("output"), "utf8"), kept.filter((name) => existsSync(at(name)))], ["", []]);
   rmSync(join(web, "down"));
-  // A first run whose folder was never deployed left its state: the same feed continues.
-  publish(many, "true");
-  const { feedId: same } = await openFeed(pathToFileURL(join(live, "feed.json")), { publicKey, cache: null }).then(
-    (feed) => feed.info(),
-  );
-  assert.equal(same, feedId);
+  // Some hosts send a page where there is nothing. The feed begins anew under its id, and clients follow it.
+  writeFileSync(join(live, "feed.json"), "<!doctype html>");
+  publish([...many, "eighth.test"]);
+  await has("eighth.test");
+  assert.equal(feed.info().files, 1, "a new base");
 
   // The key is removed again, whatever happened.
-  assert.deepEqual(
-    readdirSync(at("temporary")).filter((name) => !name.startsWith("list-")),
-    [],
-  );
+  assert.deepEqual([readdirSync(at("temporary")), existsSync(at("feed.key"))], [[], false]);
+});
+
+test("what the action reads of a feed.toml", () => {
+  const file = (...lines) => writeFileSync(at("read.toml"), [`id = "${"a".repeat(32)}"`, ...lines, ""].join("\n"));
+  const given = { make: "feed", feed: "read.toml" };
+  const told = (env = { FEED_KEY }) => read(given, env);
+  file('sign = ["read.key"] # secret', "[lists]", 'state = "list.txt"');
+  const paths = { public: "public", state: "state", key: "read.key", secret: "", manifest: "public/feed.json" };
+  assert.deepEqual(told(), { id: "a".repeat(32), ...paths });
+  file('sign = ["../keys/a"]', 'public="site/one"', "shards = 64", 'secret = "b"', 'state = "/srv/state"', "[lists]");
+  const others = { public: "site/one", secret: "b", manifest: "site/one/shards.json", key: "../keys/a" };
+  const { state, ...rest } = told();
+  assert.deepEqual(rest, { id: "a".repeat(32), ...others });
+  assert.equal(resolve(home, state), "/srv/state");
+  file("sign = []");
+  assert.equal(told({}).key, "");
+
+  const fails = (words, env) => assert.throws(() => told(env), { status: 2, stderr: words });
+  fails(/^::error::read\.toml: FEED_KEY is given, and no key of `sign` is missing/);
+  file('sign = ["read.key"]');
+  fails(/the secret key is missing: give the step FEED_KEY by env/, {});
+  file('sign = ["one", "two"]');
+  fails(/these are missing; write the others before: one, two/);
+  writeFileSync(at("one"), "");
+  assert.equal(told().key, "two");
+  for (const [line, words] of [
+    ['public = "a"', /`sign` is missing/],
+    ["sign = [", /write `sign` in one line, and texts in double quotes/],
+    ["sign = ['read.key']", /write `sign` in one line/],
+    ['sign = ["a"]\nstate = "a\\nb"', /the path `state` has a line break/],
+  ]) {
+    file(line);
+    fails(words);
+  }
+  assert.throws(() => read({ make: "feed", feed: "none.toml" }), { status: 2, stderr: /there is no such file/ });
 });
 
 test("lists in the repository, and no input becomes a command", async () => {
@@ -247,7 +335,8 @@ test("lists in the repository, and no input becomes a command", async () => {
   writeFileSync(at("output"), "");
   const given = {
     make: "blob",
-    lists: `lists/${evil}\n\n  -o\nhttps://lists.example/more.txt\n`,
+    fetch: "lists/more.txt https://lists.example/gone.txt https://lists.example/more.txt\n",
+    lists: `lists/${evil}\n\n  -o\nlists/more.txt\n`,
     output: "out $(touch pwned).bloom",
     options: `--profile=url\n--fpr=1e-6\n--name=${evil}\n`,
   };
@@ -257,29 +346,41 @@ test("lists in the repository, and no input becomes a command", async () => {
   assert.equal(filter.info().name, evil.trim());
   const hosts = ["evil", "worse", "bad", "good"].map((name) => filter.hasUrl(`https://${name}.example/`));
   assert.deepEqual(hosts, [true, true, true, false]);
-  // A tag's list may be in the repository or at a URL, whatever its name.
-  act({ ...given, lists: "", tags: `mine=lists/${evil}\n$(touch pwned)=-o\n theirs=https://lists.example/more.txt\n` });
+  // A list may have a tag, whatever its name.
+  act({ ...given, lists: "", tags: `mine=lists/${evil}\n$(touch pwned)=-o\n theirs=lists/more.txt\n` });
   const tagged = decode(readFileSync(at("out $(touch pwned).bloom")));
   assert.deepEqual(
     ["evil", "worse", "bad", "good"].map((name) => tagged.urlTags(`https://${name}.example/`)),
     [["mine"], ["$(touch pwned)"], ["theirs"], []],
   );
-  for (const url of [evil, "https://lists.example/nothing"])
-    assert.throws(() => act({ ...given, make: "feed", url, first: evil }, { FEED_KEY }));
+  declare("evil", 'profile = "raw"', "[lists]", `evil = ${JSON.stringify(`../lists/${evil}`)}`);
+  const feed = { make: "feed", feed: "evil/feed.toml", url: "https://lists.example/nothing" };
+  // Nothing is there.
+  act({ ...feed, url: evil }, { FEED_KEY });
+  for (const wrong of [{ options: evil }, { fetch: `${evil} ${evil}` }, { feed: evil }])
+    assert.throws(() => act({ ...feed, ...wrong }, { FEED_KEY }), JSON.stringify(wrong));
   assert.ok(!existsSync(at("pwned")));
 
   for (const [wrong, words, env] of [
     [{ make: evil }, "make is blob or feed"],
     [{ make: "shards" }, "make is blob or feed"],
     [{ lists: " \n" }, "lists and tags are empty"],
-    [{ tags: evil }, "a line of tags is NAME=LIST"],
-    [{ make: "feed" }, "the secret key is missing"],
-    [{ make: "feed" }, "url is missing: where the live feed.json is", { FEED_KEY }],
-  ]) {
-    const failed = { status: 2, stdout: `::error::${words}\n` };
-    const is = (error) => error.status === 2 && error.stdout.startsWith(failed.stdout.trim());
-    assert.throws(() => act({ ...given, ...wrong }, env), is, words);
-  }
+    [{ output: "" }, "output is missing"],
+    [{ fetch: "lists/more.txt" }, "a line of fetch is FILE URL [MIRROR...]"],
+    [
+      { ...feed, options: "" },
+      "lists, tags and output are of a blob: evil/feed.toml says those of the feed",
+      { FEED_KEY },
+    ],
+    [{ ...feed, lists: "", output: "", url: "" }, "url is missing: where clients fetch the manifest", { FEED_KEY }],
+  ])
+    assert.throws(() => act({ ...given, ...wrong }, env), { status: 2, stdout: `::error::${words}\n` }, words);
+  // A list that can't be fetched isn't there, whatever was there before.
+  const gone = { ...given, fetch: "lists/more.txt https://lists.example/gone.txt" };
+  assert.throws(() => act(gone), {
+    stdout: /^::error::lists\/more\.txt can't be fetched$/m,
+    stderr: /lists\/more\.txt/,
+  });
   assert.ok(!existsSync(at("pwned")));
 });
 
@@ -292,36 +393,30 @@ test("a list is the response of one URL, with the real curl", async () => {
     else response.end(url);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
-  const functions = [/^fetch\(\) \{[\s\S]*?^\}$/m, /^file_of\(\) \{[\s\S]*?^\}$/m, /^fetch_list\(\) \{[\s\S]*?^\}$/m];
-  const all = functions.map((of) => of.exec(making.run)[0]).join("\n");
+  const [fetch] = /^fetch\(\) \{[\s\S]*?^\}$/m.exec(making.run);
   const list = at("fetched");
-  const sh = (command, path) =>
-    promisify(execFile)("bash", [
-      "-c",
-      `RUNNER_TEMP=/temporary\n${all}\n${command}`,
-      list,
-      path.includes("://") ? path : `http://127.0.0.1:${server.address().port}${path}`,
-    ]);
-  const get = (path) => sh('fetch_list "$0" "$1"', path);
+  const get = (path) => {
+    const url = `http://127.0.0.1:${server.address().port}${path}`;
+    return promisify(execFile)("bash", ["-eo", "pipefail", "-c", `${fetch}\nfetch "$0" "$1"`, list, url]);
+  };
   try {
     for (const path of ["/list", "/{one,two}.txt", "/part[1-3].txt", "/list?of={me}&x[]=1"]) {
-      assert.equal((await get(path)).stdout, "");
+      assert.deepEqual(await get(path), { stdout: "", stderr: "" });
       assert.equal(readFileSync(list, "utf8"), path);
     }
-    // A list that doesn't arrive completely has no file.
+    // Only a list that arrives completely takes the place of the last one.
+    await get("/list");
     for (const path of ["/moved", "/gone", "/short"]) {
-      await get("/list");
-      const { stdout } = await get(path);
-      assert.match(stdout, new RegExp(`^::error::http://127.*${path} can't be fetched`));
-      assert.ok(!existsSync(list), path);
+      await assert.rejects(
+        get(path),
+        (error) => error.code === 1 && error.stderr.includes(`can't be fetched from http`),
+      );
+      assert.equal(readFileSync(list, "utf8"), "/list", path);
     }
-    await assert.rejects(sh('fetch "$0" "$1"', "/gone"), { code: 22, stdout: "410" });
-    // Parts of a URL that may be secret stay out of the name, and another URL has another name.
-    const file = async (url) => (await sh('file_of "$1"', url)).stdout.trim();
-    const urls = ["https://me:word@lists.example:8443/key/a?token=1", "https://lists.example/", "http://lists.example"];
-    const names = await Promise.all([...urls, ...urls].map(file));
-    assert.equal(new Set(names).size, 3);
-    for (const name of names) assert.match(name, /^\/temporary\/list-lists\.example(_8443)?-[0-9a-f]{16}$/);
+    assert.deepEqual(
+      readdirSync(home).filter((name) => name.endsWith(".new")),
+      [],
+    );
   } finally {
     server.close();
   }
@@ -329,37 +424,41 @@ test("a list is the response of one URL, with the real curl", async () => {
 
 test("two feeds of a job, whose caches may be lost", () => {
   const names = ["one", "two"];
-  const publish = (first) => {
+  const publish = () => {
     for (const name of names) {
-      const output = `site/${name}`;
-      const url = `https://you.github.io/site/${name}/feed.json`;
-      act({ make: "feed", lists: `${name}.txt`, output, url, first, "first-options": "--profile=raw" }, { FEED_KEY });
-      cpSync(at(output), join(web, "you.github.io/site", name), { recursive: true });
+      act(
+        { make: "feed", feed: `feeds/${name}/feed.toml`, url: `https://you.github.io/site/${name}/feed.json` },
+        { FEED_KEY },
+      );
+      cpSync(at("site", name), join(web, "you.github.io/site", name), { recursive: true });
     }
   };
-  for (const name of names) writeFileSync(at(`${name}.txt`), `${name}.example\n`);
-  publish("true");
-  publish("");
-  rmSync(at(".bloom-wasm/site/two"), { recursive: true });
-  rmSync(at("site/two"), { recursive: true });
-  publish("");
+  for (const name of names) {
+    declare(
+      `feeds/${name}`,
+      'profile = "raw"',
+      `public = "../../site/${name}"`,
+      "[lists]",
+      'list = { file = "list.txt", min-keys = 1 }',
+    );
+    writeFileSync(at("feeds", name, "list.txt"), `${name}.example\n`);
+  }
+  publish();
+  publish();
+  for (const lost of ["feeds/two/state", "site/two"]) rmSync(at(lost), { recursive: true });
+  publish();
   for (const name of names)
     assert.match(execFileSync(tool, ["feed", "verify", at("site", name)], { encoding: "utf8" }), /generation/);
 });
 
 test("keys that change, and a secret, while the cache is lost", () => {
   const live = join(web, "you.github.io/changing");
-  const [output, url] = ["changing", "https://you.github.io/changing/feed.json"];
   const lose = () => {
-    for (const name of [output, `.bloom-wasm/${output}`]) rmSync(at(name), { recursive: true, force: true });
-  };
-  const deploy = () => {
-    rmSync(live, { recursive: true, force: true });
-    cpSync(at(output), live, { recursive: true });
+    for (const name of ["public", "state"]) rmSync(at("changing", name), { recursive: true, force: true });
   };
   const tools = (...args) => execFileSync(tool, args, { encoding: "utf8" }).trim();
   const keys = Object.fromEntries(
-    ["old", "new", "newest"].map((name) => {
+    ["old", "new"].map((name) => {
       tools("feed", "keygen", "-o", at(`${name}.key`));
       return [
         name,
@@ -367,20 +466,19 @@ test("keys that change, and a secret, while the cache is lost", () => {
       ];
     }),
   );
+  const lists = ['profile = "raw"', "[lists]", 'list = { file = "list.txt", min-keys = 1 }'];
+  let secret = [];
+  let id = declare("changing");
   let hosts = 0;
-  const publish = (key, options = "", first = "") => {
-    writeFileSync(at("changing.txt"), Array.from({ length: ++hosts }, (_, i) => `host-${i}.example\n`).join(""));
-    const given = {
-      make: "feed",
-      lists: "changing.txt",
-      output,
-      url,
-      options,
-      first,
-      "first-options": "--profile=raw",
-    };
-    act(given, { FEED_KEY: keys[key].secret });
-    deploy();
+  /** Publishes with the lines that say the keys, by a new machine that has lost the state. */
+  const publish = (key, ...said) => {
+    lose();
+    writeFileSync(at("changing/feed.toml"), [`id = "${id}"`, ...said, ...lists, ""].join("\n"));
+    writeFileSync(at("changing/list.txt"), Array.from({ length: ++hosts }, (_, i) => `host-${i}.example\n`).join(""));
+    const given = { make: "feed", feed: "changing/feed.toml", url: "https://you.github.io/changing/feed.json" };
+    act(given, key ? { FEED_KEY: keys[key].secret } : {});
+    rmSync(live, { recursive: true, force: true });
+    cpSync(at("changing/public"), live, { recursive: true });
   };
   /** The keys that signed the live manifest, and the feed that it belongs to. */
   const signedBy = () =>
@@ -388,88 +486,55 @@ test("keys that change, and a secret, while the cache is lost", () => {
       const args = ["feed", "verify", live, `--public-key=${keys[name].public}`, ...secret];
       return spawnSync(tool, args).status === 0;
     });
-  const feedId = () => {
-    const { payload } = JSON.parse(readFileSync(join(live, "feed.json"), "utf8"));
-    return JSON.parse(Buffer.from(payload, "base64url")).feedId;
-  };
-  let secret = [];
 
-  publish("old", "", "true");
-  const same = feedId();
+  publish("old", 'sign = ["a.key"]');
   // The new key alone can't verify the live manifest.
-  lose();
-  assert.throws(() => publish("new"), { stderr: /none of the given keys has signed it/ });
-  lose();
-  publish("new", `--sign=${at("old.key")}`);
+  assert.throws(() => publish("new", 'sign = ["a.key"]'), { stderr: /none of the feed's keys has signed it/ });
+  // Another step has written the old one.
+  publish("new", 'sign = ["a.key", "../old.key"]');
   assert.deepEqual(signedBy(), ["old", "new"]);
-  // With an option on two lines, too.
-  lose();
-  publish("newest", `--sign\n${at("new.key")}\n--without-key\n${keys.old.public}`);
-  assert.deepEqual(signedBy(), ["new", "newest"]);
-  lose();
-  publish("newest", `--without-key=${keys.new.public}\n--max-removed=10%`);
-  assert.deepEqual(signedBy(), ["newest"]);
-  assert.equal(feedId(), same);
-
-  // A keyed feed.
-  writeFileSync(at("secret"), "000102030405060708090a0b0c0d0e0f\n");
-  const keyed = `--secret-file=${at("secret")}`;
-  secret = [keyed];
-  lose();
-  rmSync(live, { recursive: true });
-  publish("old", keyed, "true");
-  lose();
-  publish("old", keyed);
-  assert.deepEqual(signedBy(), ["old"]);
-
-  // Each run may give the options that describe a feed; one that contradicts it fails, also when the state is lost.
-  for (const lost of [false, true]) {
-    if (lost) lose();
-    const given = { make: "feed", lists: "changing.txt", output, url, options: keyed };
-    for (const [other, words] of [
-      ["--profile=url", /--profile: the feed has --profile raw/],
-      ["--profile=raw\n--shards=2", /--shards: the feed has none/],
-    ])
-      assert.throws(() => act({ ...given, "first-options": other }, { FEED_KEY: keys.old.secret }), { stderr: words });
-  }
-
-  const sharded = { make: "feed", lists: "changing.txt", output: "keyed-shards", url, first: "true" };
-  rmSync(join(live, "feed.json"));
-  act({ ...sharded, "first-options": `--profile=raw\n--shards=2\n${keyed}` }, { FEED_KEY: keys.old.secret });
+  publish("new", 'sign = ["a.key"]', `former-keys = ["${keys.old.public}"]`);
+  assert.deepEqual(signedBy(), ["new"]);
 
   // The first signature.
-  secret = [];
-  lose();
-  writeFileSync(at("changing.txt"), "a.example\n");
-  tools("feed", "publish", at(output), at("changing.txt"), "--state", at("unsigned"), "--profile", "raw");
-  deploy();
-  lose();
-  assert.throws(() => publish("old"), { stderr: /nobody has signed it/ });
-  lose();
-  publish("old", "--trust-unsigned");
+  rmSync(live, { recursive: true });
+  id = declare("changing");
+  publish(undefined, "sign = []");
+  assert.deepEqual(signedBy(), []);
+  assert.throws(() => publish("old", 'sign = ["a.key"]'), { stderr: /nobody has signed it/ });
+
+  // A keyed feed, whose secret another step has written.
+  rmSync(live, { recursive: true });
+  id = declare("changing");
+  writeFileSync(at("secret"), "000102030405060708090a0b0c0d0e0f\n");
+  secret = [`--secret-file=${at("secret")}`];
+  for (let run = 0; run < 2; run++) publish("old", 'sign = ["a.key"]', 'secret = "../secret"');
   assert.deepEqual(signedBy(), ["old"]);
 });
 
 test("a feed with shards continues from the live one, also when the cache is lost", async () => {
   const live = join(web, "you.github.io/shards");
   const lose = () => {
-    for (const name of ["sharded", ".bloom-wasm/sharded"]) rmSync(at(name), { recursive: true, force: true });
+    for (const name of ["public", "state"]) rmSync(at("sharded", name), { recursive: true, force: true });
   };
-  const publish = (count, first = "") => {
-    writeFileSync(at("keys.txt"), Array.from({ length: count }, (_, i) => `key-${i}\n`).join(""));
-    const url = "https://you.github.io/shards/shards.json";
-    const described = "--profile=raw\n--shards=4";
+  const id = declare(
+    "sharded",
+    'profile = "raw"',
+    "shards = 4",
+    "[lists]",
+    'keys = { file = "keys.txt", min-keys = 50 }',
+  );
+  const publish = (count) => {
+    writeFileSync(at("sharded/keys.txt"), Array.from({ length: count }, (_, i) => `key-${i}\n`).join(""));
     writeFileSync(at("output"), "");
-    act({ make: "feed", lists: "keys.txt", output: "sharded", url, first, "first-options": described }, { FEED_KEY });
+    act({ make: "feed", feed: "sharded/feed.toml", url: "https://you.github.io/shards/shards.json" }, { FEED_KEY });
     assert.equal(readFileSync(at("output"), "utf8"), "whole=true\n");
     rmSync(live, { recursive: true, force: true });
-    cpSync(at("sharded"), live, { recursive: true });
+    cpSync(at("sharded/public"), live, { recursive: true });
   };
-  assert.throws(() => publish(100), { stdout: /shards\.json can't be fetched; if nothing was published yet/ });
-  publish(100, "true");
-  assert.throws(() => publish(100, "true"), { stdout: /first is true, and there is a shards\.json at the url/ });
+  publish(100);
   const sharded = await openSharded(pathToFileURL(join(live, "shards.json")), { publicKey, cache: null });
-  const { feedId } = sharded.info();
+  assert.equal(sharded.info().feedId, id);
   assert.deepEqual([await sharded.has("key-99"), await sharded.has("key-100")], [true, false]);
   for (const [count, before] of [
     [101, () => {}],
@@ -479,61 +544,59 @@ test("a feed with shards continues from the live one, also when the cache is los
     publish(count);
     assert.equal(await sharded.update(), true);
     assert.equal(await sharded.has(`key-${count - 1}`), true);
-    assert.equal(sharded.info().feedId, feedId);
+    assert.equal(sharded.info().feedId, id);
   }
   // A list that is refused isn't deployed, whether the cache is there or lost.
   for (const before of [() => {}, lose]) {
     before();
-    assert.throws(() => publish(10), { stderr: /--max-removed/ });
+    assert.throws(() => publish(10), { stderr: /min-keys/ });
     assert.equal(readFileSync(at("output"), "utf8"), "");
   }
 });
 
 test("a feed that was taken over: the way back of docs/feeds.md, step by step", async () => {
-  const work = at("astray");
-  for (const name of ["public", "bin"]) mkdirSync(join(work, name), { recursive: true });
+  const [work, anew] = [at("astray"), at("anew")];
+  for (const name of [work, anew]) mkdirSync(name);
   const text = readFileSync(join(root, "docs/feeds.md"), "utf8");
   const [section] = /\*\*A feed was taken over\.\*\*[\s\S]*?\n\n(?=\*\*)/.exec(text);
   const commands = [...section.matchAll(/`npx bloom-wasm (feed [^`]+)`/g)].map(([, command]) => command);
-  assert.deepEqual(
-    commands.map((command) => command.split(" ")[1]),
-    ["keygen", "publish"],
-  );
-  const env = { PATH: `${dirname(nativeTool())}:${process.env.PATH}` };
-  const sh = (source) => execFileSync("bash", ["-ec", source], { cwd: work, env, encoding: "utf8", stdio: "pipe" });
+  assert.deepEqual(commands, ["feed init --new-id", "feed publish"]);
+  const run = (command, cwd = work) => execFileSync(tool, command.split(" "), { cwd, encoding: "utf8", stdio: "pipe" });
   const list = (...hosts) => writeFileSync(join(work, "malicious.txt"), hosts.join("\n"));
-  const keyOf = (file) => createPublicKey(readFileSync(join(work, file))).export({ format: "jwk" }).x;
-  const publish = (described = "") =>
-    sh(`bloom-wasm feed publish public --state state malicious.txt --sign feed.key ${described}`);
+  const keyOf = (folder) => createPublicKey(readFileSync(join(folder, "feed.key"))).export({ format: "jwk" }).x;
 
-  sh("bloom-wasm feed keygen -o feed.key");
   list("first.test");
-  publish("--profile url");
+  run("feed init malicious.txt --profile url");
+  run("feed publish");
   // An attacker with access to the state writes a generation into it, and the publisher signs the next.
   const path = join(work, "state/state.json");
-  writeFileSync(path, readFileSync(path, "utf8").replace(/"signed": 1,/, `"signed": ${2 ** 40 - 1},`));
+  const state = readFileSync(path, "utf8");
+  assert.match(state, /"signed": \d+,/);
+  writeFileSync(path, state.replace(/"signed": \d+,/, `"signed": ${2 ** 40 - 1},`));
   list("second.test");
-  publish();
+  run("feed publish --max-removed 100%");
   const cache = memoryCache();
   const url = pathToFileURL(join(work, "public/feed.json"));
-  const old = await openFeed(url, { publicKey: keyOf("feed.key"), cache });
+  const old = await openFeed(url, { publicKey: keyOf(work), cache });
   assert.equal(old.generation, 2 ** 40);
   list("third.test");
-  assert.throws(publish, /taken over/);
+  assert.throws(() => run("feed publish --max-removed 100%"), /taken over/);
 
-  for (const command of commands) sh(`bloom-wasm ${command}`);
+  for (const name of ["feed.toml", "malicious.txt"]) cpSync(join(work, name), join(anew, name));
+  for (const command of commands) run(command, anew);
   rmSync(join(work, "public"), { recursive: true });
-  cpSync(join(work, "public-2"), join(work, "public"), { recursive: true });
+  const deploy = () => cpSync(join(anew, "public"), join(work, "public"), { recursive: true });
+  deploy();
   await assert.rejects(old.update(), { code: "signature" });
   assert.equal(old.filter.hasUrl("https://second.test/"), true);
   // The same URL and cache, and only the new key.
-  const feed = await openFeed(url, { publicKey: keyOf("new.key"), cache });
-  assert.equal(feed.generation, 1);
+  const feed = await openFeed(url, { publicKey: keyOf(anew), cache });
   assert.equal(feed.filter.hasUrl("https://third.test/"), true);
   assert.equal(feed.filter.hasUrl("https://second.test/"), false);
   // It continues.
-  list("third.test", "fourth.test");
-  sh("bloom-wasm feed publish public --state state-2 malicious.txt --sign new.key");
+  writeFileSync(join(anew, "malicious.txt"), "third.test\nfourth.test\n");
+  run("feed publish", anew);
+  deploy();
   assert.equal(await feed.update(), true);
   assert.equal(feed.filter.hasUrl("https://fourth.test/"), true);
 });

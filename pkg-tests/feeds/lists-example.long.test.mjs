@@ -3,7 +3,7 @@
  * and publishes them; a client then asks the feed as the example's README does.
  */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -25,20 +25,24 @@ const readme = readFileSync(join(example, "README.md"), "utf8");
 const sample = (heading, language) =>
   new RegExp(`^## ${heading}\n[\\s\\S]*?^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, "m").exec(readme)[1];
 
+const skip = spawnSync("rsync", ["--version"]).error && "there is no rsync";
+
 const names = ["phishing", "malware", "scam"];
 const hosts = (name, count) => Array.from({ length: count }, (_, i) => `${i}.${name}.example`);
 /** The lists' host: its files, and for each a fault or a normal answer. */
 const lists = Object.fromEntries(names.map((name) => [name, hosts(name, 1000)]));
 let faults = {};
+/** Where a list is only at its mirror. */
+let gone = [];
 let log = [];
 
 const server = createServer((request, response) => {
-  const [, name] = /^\/(?:moved\/)?(\w+)-nl\.txt$/.exec(request.url) ?? [];
-  const fault = request.url.startsWith("/moved/") ? undefined : faults[name];
+  const [, place, name] = /^\/(?:(moved|mirror)\/)?(\w+)-nl\.txt$/.exec(request.url) ?? [];
+  const fault = place === "moved" ? undefined : !place && gone.includes(name) ? 404 : faults[name];
   const text = `# ${name}\n${lists[name]?.join("\n")}\n`;
   const etag = `"${sha256(text).slice(0, 16)}"`;
   const answer = (status, headers, bytes) => {
-    log.push(`${name} ${status}`);
+    log.push(`${place === "mirror" ? "mirror of " : ""}${name} ${status}`);
     response.writeHead(status, headers);
     if (fault === "short") response.write(bytes, () => request.socket.destroy());
     else response.end(bytes);
@@ -63,6 +67,9 @@ before(async () => {
   // The local host has no certificate.
   const local = [
     [/^lists=https:\/\/.*$/gm, `lists=http://127.0.0.1:${server.address().port}`],
+    [/^mirror=https:\/\/.*$/gm, `mirror=http://127.0.0.1:${server.address().port}/mirror`],
+    // It would wait between them.
+    [/--retry 3 /g, "--retry 0 "],
     [/--proto-redir =https/g, "--proto-redir =http"],
   ];
   const changed = local.reduce((text, [from, to]) => {
@@ -84,34 +91,35 @@ const sh = (command, cwd = folder) =>
   });
 
 /**
- * Runs the script as cron does. Returns what cron would send by mail, what was requested, and whether anything was
- * published.
+ * Runs the script as cron does. Returns what cron would send by mail, what was requested, whether anything was
+ * published, and which files it left.
  */
 async function run(options = "") {
   log = [];
   const published = () => (existsSync(at("public/feed.json")) ? readFileSync(at("public/feed.json"), "utf8") : "");
   const last = published();
-  const { stderr, code = 0 } = await sh(`sh "${at("publish.sh")}" ${options} > /dev/null`).catch((error) => error);
-  const left = readdirSync(home).filter((name) => /\.txt\.new$/.test(name));
-  return { mail: stderr, code, asked: log.sort().join(), published: published() !== last, left };
+  const ran = await sh(`sh "${at("publish.sh")}" --quiet ${options}`).catch((error) => error);
+  const { stdout, stderr, code = 0 } = ran;
+  const left = readdirSync(home).filter((name) => /\.new$/.test(name));
+  return { mail: stdout + stderr, code, asked: log.sort().join(), published: published() !== last, left };
 }
 
 const UNCHANGED = "malware 304,phishing 304,scam 304";
 const quiet = { mail: "", code: 0, left: [] };
 
-test("from keygen to a client's answer, while the lists' host fails in every way", async (context) => {
+test("from feed init to a client's answer, while the lists' host fails in every way", async (context) => {
   writeFileSync(at("allow.txt"), "# ours\nours.example\n");
   lists.malware.push("ours.example", "0.phishing.example");
-  const [install, keygen, first] = sample("Begin", "sh").trim().split("\n");
+  const [install, init, first] = sample("Begin", "sh").trim().split("\n");
   assert.equal(install, "npm install bloom-wasm");
-  const { stdout } = await sh(keygen, home);
-  const [publicKey] = /[\w-]{43}/.exec(stdout);
-
-  // Before the feed begins, the script says what is missing, and the first run is that of README.
+  // Before the feed begins, the script says what is missing.
   const none = await run();
-  assert.match(none.mail, /there is no state of a feed here/);
+  assert.match(none.mail, /`id` is missing: `bloom-wasm feed init` adds one/);
   assert.deepEqual([none.code, none.published], [2, false]);
-  await sh(first, home);
+  const { stdout } = await sh(init, home);
+  const [publicKey] = /[\w-]{43}/.exec(stdout);
+  // Without --quiet, it says what it did.
+  assert.match((await sh(first, home)).stdout, /wrote +generation/);
 
   const url = pathToFileURL(at("public/feed.json"));
   const asking = sample("Ask it", "js")
@@ -126,7 +134,7 @@ test("from keygen to a client's answer, while the lists' host fails in every way
   assert.equal(feed.info().name, "Dangerous pages");
   assert.deepEqual(
     feed.filter.info().tags.map(({ name }) => name),
-    names,
+    names.toSorted(),
   );
   /** Follows the feed. Returns its answer for each host. */
   const says = async (...asked) => {
@@ -134,8 +142,8 @@ test("from keygen to a client's answer, while the lists' host fails in every way
     return asked.map((host) => isListed(`https://www.${host}/login`) && why(`https://www.${host}/login`).join("+"));
   };
   const both = ["1.scam.example", "0.phishing.example", "ours.example", "harmless.example"];
-  assert.deepEqual(await says(...both), ["scam", "phishing+malware", false, false]);
-  assert.equal(feed.generation, 1);
+  assert.deepEqual(await says(...both), ["scam", "malware+phishing", false, false]);
+  let { generation } = feed;
 
   // Nothing is new: no list is sent, nothing is published, and cron sends no mail.
   const same = await run();
@@ -146,18 +154,22 @@ test("from keygen to a client's answer, while the lists' host fails in every way
   assert.deepEqual(await run(), { ...quiet, asked: "malware 200,phishing 304,scam 304", published: false });
 
   // One list fails and stays as it was; the others are published. A partial list is never used.
-  let generation = feed.generation;
   for (const fault of [503, "short", 404, "empty", 204]) {
     const [newest, missed] = [`new-${fault}.phishing.example`, `missed-${fault}.scam.example`];
     lists.phishing.push(newest);
     lists.scam.push(missed);
     faults = { scam: fault };
-    const { mail, code, asked, published } = await run();
-    const words = /^(curl: .*\n)?scam\.txt can't be fetched, so the last one stays\n$/;
-    assert.match(mail, words);
-    assert.equal(words.exec(mail)[1] === undefined, fault === "empty" || fault === 204, mail);
+    const { mail, code, asked, published, left } = await run();
+    const words = /^(curl: .*\n)?scam\.txt can't be fetched from http:\/\/\S+-nl\.txt$/;
+    const told = mail.trim().split(/(?<=-nl\.txt)\n/);
+    assert.equal(told.length, 2, "the list and its mirror");
+    for (const part of told) {
+      assert.match(part, words);
+      assert.equal(words.exec(part)[1] === undefined, fault === "empty" || fault === 204, mail);
+    }
     const status = typeof fault === "number" ? fault : 200;
-    assert.deepEqual([code, asked, published], [0, `malware 304,phishing 200,scam ${status}`, true]);
+    const requests = `malware 304,mirror of scam ${status},phishing 200,scam ${status}`;
+    assert.deepEqual([code, asked, published, left], [0, requests, true, []]);
     assert.deepEqual(await says(newest, missed, "999.scam.example"), ["phishing", false, "scam"], String(fault));
     // The list that was missed comes with the next run.
     faults = {};
@@ -165,7 +177,7 @@ test("from keygen to a client's answer, while the lists' host fails in every way
     assert.deepEqual(next, { ...quiet, asked: "malware 304,phishing 304,scam 200", published: true });
     assert.deepEqual(await says(missed), ["scam"]);
     assert.ok(feed.generation >= generation + 2);
-    generation = feed.generation;
+    ({ generation } = feed);
   }
 
   // A list that moved, one that is gzipped, and one from a host without ETags.
@@ -200,6 +212,20 @@ test("from keygen to a client's answer, while the lists' host fails in every way
   assert.deepEqual(await says("700.malware.example", "400.malware.example"), [false, "malware"]);
 });
 
+test("a mirror has a list that vanished, and the ETag of one isn't sent to the other", async () => {
+  await run();
+  gone = ["scam"];
+  const vanished = await run();
+  assert.match(vanished.mail, /^curl: .*404\nscam\.txt can't be fetched from http:\S+\/scam-nl\.txt\n$/);
+  const asked = "malware 304,mirror of scam 200,phishing 304,scam 404";
+  assert.deepEqual(vanished, { ...quiet, mail: vanished.mail, asked, published: false });
+  lists.scam.push("mirrored.scam.example");
+  assert.equal((await run()).published, true);
+  gone = [];
+  assert.deepEqual(await run(), { ...quiet, asked: "malware 304,phishing 304,scam 200", published: false });
+  assert.deepEqual(await run(), { ...quiet, asked: UNCHANGED, published: false });
+});
+
 test("a list whose file is gone is fetched again, although its ETag is there", async () => {
   await sh("rm scam.txt", home);
   assert.deepEqual(await run(), { ...quiet, asked: "malware 304,phishing 304,scam 200", published: false });
@@ -207,32 +233,46 @@ test("a list whose file is gone is fetched again, although its ETag is there", a
 
 test("half a list that a killed run left is not taken for one that hasn't changed", async () => {
   writeFileSync(at("phishing.txt.new"), "half.example\n");
+  writeFileSync(at("phishing.txt.etag.new"), '"half"\n');
   assert.deepEqual(await run(), { ...quiet, asked: UNCHANGED, published: false });
 });
 
-test("docs/feeds.md begins as README does; the crontab runs the script, and the workflow has its lists and tags", () => {
-  const [, keygen, first] = sample("Begin", "sh").trim().split("\n");
-  const [, commands] = /^```sh\n([\s\S]*?)^```$/m.exec(readFileSync(join(root, "docs/feeds.md"), "utf8"));
-  const [cron] = commands.trim().split("\n").slice(2);
-  assert.equal(commands, `${keygen}\n${first}\n${cron}\n`);
-  assert.match(cron, /^\(crontab -l; echo "23 \* \* \* \* cd '\$PWD' && sh publish\.sh > \/dev\/null"\) \| crontab -$/);
+test("the crontab runs the script, and the workflow has its lists", () => {
   const [, line] = /^```\n(.*)\n```$/m.exec(readme);
-  assert.match(line, /^\d+ \* \* \* \* cd \/srv\/lists && sh publish\.sh > \/dev\/null$/);
+  assert.match(line, /^\d+ \* \* \* \* cd \/srv\/lists && sh publish\.sh --quiet$/);
   const script = readFileSync(join(example, "publish.sh"), "utf8");
-  assert.ok(script.split("\n").length <= 31, "at most 30 lines");
-  const [, address] = /^lists=(\S+)$/m.exec(script);
-  const fetched = [...script.matchAll(/^fetch (\S+) "\$lists(\S+)"$/gm)].map(([, file, path]) => [
-    file,
-    address + path,
-  ]);
-  const tagged = [...script.matchAll(/--tag (\w+)=(\S+)/g)].map(([, tag, file]) => [tag, file]);
+  assert.ok(script.split("\n").length <= 41, "at most 40 lines");
+  assert.equal(script.trim().split("\n").at(-1), 'npx bloom-wasm feed publish "$@"');
+  const places = Object.fromEntries(
+    [...script.matchAll(/^(lists|mirror)=(\S+)$/gm)].map(([, name, url]) => [`$${name}`, url]),
+  );
+  const fetched = [...script.matchAll(/^fetch (\S+) "(\S+)" "(\S+)"$/gm)].map(([, file, ...urls]) =>
+    [file, ...urls.map((url) => url.replace(/^\$\w+/, (name) => places[name]))].join(" "),
+  );
+  assert.equal(fetched.length, 3);
   const workflow = parse(readFileSync(join(example, "feed.yml"), "utf8"));
   const { with: given } = workflow.jobs.publish.steps.find(({ uses }) => /^[\w.-]+\/bloom-wasm@/.test(uses));
-  assert.deepEqual(
-    given.tags.trim().split("\n"),
-    tagged.map(([tag, file]) => `${tag}=${fetched.find(([name]) => name === file)[1]}`),
-  );
-  assert.equal(given.options, "--allow=lists/allow.txt\n--allow-wins\n");
-  // Nothing else is served, and no secret is in the served folder.
-  assert.ok(!/public\/?\S*(key|state)/.test(script));
+  assert.deepEqual(given.fetch.trim().split("\n"), fetched);
+});
+
+test("rsync, as README says: feed.json comes last, and files that nobody needs are deleted", { skip }, async () => {
+  const [commands] = sample("Serve it", "sh").match(/^rsync[\s\S]*/m);
+  const www = join(home, "www");
+  mkdirSync(www);
+  const local = commands.replaceAll("you@lists.example:/srv/www/lists/", `"${www}/"`);
+  assert.ok(!local.includes("lists.example"));
+  const served = () => readdirSync(www).sort();
+  await sh(local, home);
+  assert.deepEqual(served(), readdirSync(at("public")).sort());
+  // A file that is gone.
+  const [old] = served().filter((name) => name !== "feed.json");
+  writeFileSync(join(www, "0".repeat(64)), "");
+  const first = local.split(/ &&\n/)[0];
+  writeFileSync(join(www, "feed.json"), "the last one");
+  await sh(`rm "${join(www, old)}"; ${first}`, home);
+  assert.equal(readFileSync(join(www, "feed.json"), "utf8"), "the last one");
+  assert.ok(served().includes("0".repeat(64)) && served().includes(old), "new files first, and nothing is deleted yet");
+  await sh(local, home);
+  assert.deepEqual(served(), readdirSync(at("public")).sort());
+  assert.deepEqual(readFileSync(join(www, "feed.json")), readFileSync(at("public/feed.json")));
 });

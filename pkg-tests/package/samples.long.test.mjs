@@ -81,6 +81,7 @@ const ELSEWHERE = [
     "pkg-tests/runtimes/worker.long.test.mjs",
     "/^opening .*/m",
   ],
+  [/^examples\/lists\/README\.md: Serve it/, "pkg-tests/feeds/lists-example.long.test.mjs", 'sample("Serve it"'],
   [/^examples\/worker\/README\.md: Try it: sh: curl/, "pkg-tests/runtimes/worker.long.test.mjs", "maybe on the list"],
 ];
 
@@ -92,7 +93,6 @@ const CANNOT = [
     "feeds/hosting.long.test.mjs runs a similar one for feeds; a sync needs a bucket",
   ],
   [/^examples\/spark\/README\.md: With another engine/, "there is no ClickHouse here"],
-  [/^examples\/lists\/README\.md: Serve it/, "it copies to another machine"],
   [/^FEED-FORMAT\.md: The manifest/, "it shows a form, with `...` instead of the data"],
   [/^examples\/extension\/README\.md: Use your own list: sh: npm/, "it installs from npm"],
   [
