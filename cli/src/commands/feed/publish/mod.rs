@@ -120,7 +120,8 @@ fn publish<P: Make>(
     }
     let is_new = published.is_some();
     let live = published.or_else(|| publication.known.ours().map(|live| live.payload.clone()));
-    let report = Report::new(&live.context("the manifest is gone")?, said.made, is_new, run.is_dry);
+    let live = live.context("the manifest is gone")?;
+    let report = Report::new(&live, live.size(), said.made, is_new, run.is_dry);
     report.print(run, said.rows, publication.signers_in_words(), &plan.steps, streams)?;
     Ok(Answer::Yes)
 }

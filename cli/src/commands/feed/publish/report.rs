@@ -3,9 +3,8 @@
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::make::Make;
 use crate::lists::keys::Notices;
-use crate::publishing::manifest::File;
+use crate::publishing::manifest::{File, ManifestPayload};
 use crate::publishing::plan::Step;
 use crate::streams::{Streams, unless_closed};
 pub use crate::text::Row;
@@ -76,9 +75,14 @@ pub enum Made {
 }
 
 impl Report {
-    pub fn new(payload: &impl Make, made: Made, published: bool, dry_run: bool) -> Self {
+    pub fn new(
+        payload: &impl ManifestPayload,
+        (files, byte_length): (u64, u64),
+        made: Made,
+        published: bool,
+        dry_run: bool,
+    ) -> Self {
         let head = payload.head();
-        let (files, byte_length) = payload.size();
         Report {
             feed_id: head.identity.feed_id.clone(),
             generation: head.generation,
