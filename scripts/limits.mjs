@@ -17,5 +17,5 @@ export const LIMITS = {
     "bloom-wasm/slim": 161_000,
     "bloom-wasm/reader": 18_150,
   },
-  tarball: 2_000_000,
+  tarball: 2_030_000,
 };
