@@ -114,38 +114,51 @@ fn the_tool_reads_a_secret_from_a_file() {
     assert_eq!(tool.read("secret").len(), 33);
 }
 
+/// Describes a keyed feed, or another one, and returns the command that publishes it.
+fn describe(tool: &Tool, dir: &str, list: &str, above: &str) -> String {
+    let above = format!("public = '{dir}'\nstate = '{dir}.state'\nsign = []\nprofile = 'raw'\n{above}");
+    crate::in_process::declare(&tool.0, &above, &format!("list = '{list}'"));
+    "feed publish @feed.toml".to_owned()
+}
+
+/// Nobody publishes the list by forgetting the secret, or under another one; also if the state was lost.
+fn require_secret(tool: &Tool, dir: &str, list: &str, above: &str) {
+    for secret in ["", "secret = 'other'"] {
+        // The seed of a feed with a secret is that of its id.
+        let above = format!("{above}\n{secret}\nseed = {}", 0x0011_2233_4455_6677_u64);
+        let (code, _, err) = tool.run_with(&describe(tool, dir, list, &above), b"");
+        let words = "`secret` was another, and a feed keeps it for ever";
+        assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{secret}: {err}");
+    }
+}
+
 #[test]
 fn a_keyed_feed() {
     let tool = Tool::new();
-    tool.done("feed publish @public @list --state @state --profile raw --secret-file @secret");
-    tool.write("list", b"evil.example\nbad.example\nnew.example\n");
+    let publish = |list: &str| describe(&tool, "public", list, "secret = 'secret'");
+    tool.done(&publish("list"));
     let keys = (0..500).map(|i| format!("key-{i}\n")).collect::<String>();
     tool.write("long", [&tool.read("list"), keys.as_bytes()].concat().as_slice());
-    tool.done("feed publish @public @long --state @state --secret-file @secret");
+    tool.done(&publish("long"));
     let verified: Value =
         serde_json::from_str(&tool.done("feed verify @public --json --secret-file @secret")).unwrap();
-    assert_eq!((&verified["keyed"], &verified["count"]), (&true.into(), &503.into()));
+    assert_eq!((&verified["keyed"], &verified["count"]), (&true.into(), &502.into()));
     assert_eq!(verified["files"].as_array().unwrap().len(), 1, "a new base");
     tool.write("next", [&tool.read("long"), &b"one-more\n"[..]].concat().as_slice());
-    tool.done("feed publish @public @next --state @state --secret-file @secret");
+    tool.done(&publish("next"));
     let manifest = tool.read("public/feed.json");
-    for args in ["feed publish @public @long --state @state", "feed verify @public"] {
-        tool.refused(args, "secret_required");
-        tool.refused(&format!("{args} --secret-file @other"), "wrong_secret");
-    }
-    // A state that was lost: the secret must still be that of the feed, even if its files can't be read.
-    fs::remove_dir_all(tool.0.path().join("state")).unwrap();
+    tool.refused("feed verify @public", "secret_required");
+    tool.refused("feed verify @public --secret-file @other", "wrong_secret");
+    require_secret(&tool, "public", "next", "");
+    fs::remove_dir_all(tool.0.path().join("public.state")).unwrap();
+    // Even if its files can't be read.
     fs::create_dir(tool.0.path().join("alone")).unwrap();
     fs::write(tool.0.path().join("alone/feed.json"), &manifest).unwrap();
     for dir in ["alone", "public"] {
-        let again = format!("feed publish @{dir} @list --state @state --profile raw --max-removed 100%");
-        tool.refused(&again, "secret_required");
-        tool.refused(&format!("{again} --secret-file @other"), "wrong_secret");
+        require_secret(&tool, dir, "next", "");
     }
     assert_eq!(tool.read("public/feed.json"), manifest);
-    tool.done(
-        "feed publish @public @list --state @state --profile raw --secret-file @secret --max-removed 100%",
-    );
+    tool.done(&(publish("list") + " --max-removed 100%"));
     tool.done("feed verify @public --secret-file @secret");
 }
 
@@ -154,13 +167,10 @@ fn a_keyed_feed_with_shards() {
     let tool = Tool::new();
     let keys = (0..2000).map(|i| format!("key-{i}\n")).collect::<String>();
     tool.write("keys", keys.as_bytes());
-    let publish = |dir: &str, list: &str| format!("feed publish @{dir} @{list} --state @{dir}.state");
-    let begin = |dir: &str, options: &str| {
-        tool.done(&format!("{} --profile raw --shards {options}", publish(dir, "keys")))
-    };
-    begin("sharded", "8 --secret-file @secret");
+    let publish = |dir: &str, above: &str| describe(&tool, dir, "keys", above);
+    tool.done(&publish("sharded", "shards = 8\nsecret = 'secret'"));
     let before = tool.read("sharded/shards.json");
-    let out = tool.done(&(publish("sharded", "keys") + " --secret-file @secret"));
+    let out = tool.done(&publish("sharded", "shards = 8\nsecret = 'secret'"));
     assert!(out.contains("unchanged"), "the same seed again: {out}");
     assert_eq!(tool.read("sharded/shards.json"), before);
     tool.done("verify @sharded --members @keys --probes 10000 --secret-file @secret");
@@ -170,20 +180,18 @@ fn a_keyed_feed_with_shards() {
         tool.refused(args, "secret_required");
         tool.refused(&format!("{args} --secret-file @other"), "wrong_secret");
     }
-    begin("plain", "8");
+    tool.done(&publish("plain", "shards = 8"));
     tool.refused("check @plain key-7 --secret-file @secret", "wrong_secret");
-    // Nobody publishes the list by forgetting an option, or under another secret; also if the state is lost.
-    for state in ["--state @sharded.state", "--state @lost --profile raw --shards 8"] {
-        let publish = format!("feed publish @sharded @keys {state}");
-        tool.refused(&publish, "secret_required");
-        tool.refused(&format!("{publish} --secret-file @other"), "wrong_secret");
-    }
-    tool.refused(&(publish("plain", "keys") + " --secret-file @secret"), "wrong_secret");
+    let (code, _, err) = tool.run_with(&publish("plain", "shards = 8\nseed = 0\nsecret = 'secret'"), b"");
+    assert!(code == 2 && err.contains("`secret` was none, and a feed keeps it for ever"), "{err}");
+    require_secret(&tool, "sharded", "keys", "shards = 8");
+    fs::remove_dir_all(tool.0.path().join("sharded.state")).unwrap();
+    require_secret(&tool, "sharded", "keys", "shards = 8");
     assert_eq!(tool.read("sharded/shards.json"), before);
 
     // Built elsewhere, from digests that follow FORMAT.md, section 3.
     let hashing = Hashing::keyed(&Secret::from(std::array::from_fn(|i| i as u8)), 5);
-    begin("whole", "2 --seed 5 --secret-file @secret");
+    tool.done(&publish("whole", "shards = 2\nseed = 5\nsecret = 'secret'"));
     let build = |shard: u64, secret: &str| {
         let digests = (0..2000).map(|i| hashing.digest(format!("key-{i}").as_bytes()));
         let digests = digests.filter(|digest| digest >> 63 == shard).flat_map(u64::to_le_bytes);
@@ -192,11 +200,14 @@ fn a_keyed_feed_with_shards() {
         assert_eq!(code, 0, "{err}");
     };
     (0..2).for_each(|shard| build(shard, " --secret-file @secret"));
-    let of_parts = publish("elsewhere", "parts");
-    let first = format!("{of_parts} --profile raw --shards 2 --seed 5");
-    tool.refused(&first, "secret_required");
-    tool.refused(&format!("{first} --secret-file @other"), "wrong_secret");
-    tool.done(&format!("{first} --secret-file @secret"));
+    let of_parts = |secret: &str| {
+        let above = format!("public = 'elsewhere'\nsign = []\nprofile = 'raw'\nshards = 2\nseed = 5");
+        crate::in_process::declare(&tool.0, &format!("{above}\nparts = 'parts'\n{secret}"), "");
+        "feed publish @feed.toml"
+    };
+    tool.refused(of_parts(""), "secret_required");
+    tool.refused(of_parts("secret = 'other'"), "wrong_secret");
+    tool.done(of_parts("secret = 'secret'"));
     let names = |dir: &str| {
         let files = fs::read_dir(tool.0.path().join(dir)).unwrap().map(|file| file.unwrap().file_name());
         files.filter(|name| name != "shards.json").collect::<std::collections::BTreeSet<_>>()
@@ -205,7 +216,7 @@ fn a_keyed_feed_with_shards() {
     // One of them was built without the secret.
     build(0, " --secret-file @secret");
     build(1, "");
-    let (code, _, err) = tool.run_with(&format!("{of_parts} --secret-file @secret"), b"");
+    let (code, _, err) = tool.run_with(of_parts("secret = 'secret'"), b"");
     assert!(code == 2 && err.contains("shard-00001.bloom: this is not the secret of the filter"), "{err}");
     let (code, _, err) =
         tool.run_with("feed build-shard --shards 2 --index 0 -o @parts --secret-file @secret", b"");

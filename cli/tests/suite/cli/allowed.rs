@@ -4,7 +4,7 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use super::{build, checked, info, run, text};
+use super::{build, checked, info, publish, run, text};
 
 #[test]
 fn allowed_urls_never_match_and_members_always_do() {
@@ -174,113 +174,31 @@ fn keys_in_both_lists() {
 }
 
 #[test]
-fn an_allowlist_of_a_feed_that_is_given_up_is_not_missed() {
+fn an_allowlist_of_a_feed_is_missed_until_it_is_dropped() {
     let folder = TempDir::new().unwrap();
-    let list = |from: u32, to: u32| (from..to).map(|i| format!("key-{i}\n")).collect::<String>();
-    fs::write(folder.path().join("list"), list(0, 300)).unwrap();
-    fs::write(folder.path().join("allow"), list(300, 900)).unwrap();
-    for shards in ["", " --shards 2"] {
-        let publish = |options: &str| {
-            let dir = if shards.is_empty() { "whole" } else { "sharded" };
-            let args = format!("feed publish {dir} list --state state-{dir}{options}");
-            let output = run(folder.path(), &args.split(' ').collect::<Vec<_>>(), b"");
-            let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
-            (output.status.code(), said)
-        };
-        let (code, said) = publish(&format!(" --profile raw --allow allow{shards}"));
-        assert!(code == Some(0) && said.contains("600 entries"), "{said}");
-        let (code, said) = publish("");
-        assert!(code == Some(0) && said.contains("600 entries"), "{said}");
-        let (code, said) = publish(" --without-allow allow");
-        assert!(code == Some(0) && !said.contains("entries"), "{said}");
-        assert!(publish(" --without-allow allow").1.contains("the feed has no such allowlist"));
-    }
-}
-
-/// A path that is remembered must not lead to another list because a run begins in another folder.
-#[test]
-fn an_allowlist_of_a_feed_is_the_same_in_every_folder() {
-    let folder = TempDir::new().unwrap();
-    let here = folder.path();
-    let list = (0..300).map(|i| format!("key-{i}\n")).collect::<String>();
-    for (name, allow) in [("one", "nobody\n"), ("two", "key-7\n")] {
-        fs::create_dir(here.join(name)).unwrap();
-        fs::write(here.join(name).join("list"), &list).unwrap();
-        fs::write(here.join(name).join("allow"), allow).unwrap();
-    }
-    let publish = |from: &str, options: &str| {
-        let args = format!("feed publish ../feed list --state ../state{options}");
-        let output = run(&here.join(from), &args.split(' ').collect::<Vec<_>>(), b"");
-        (output.status.code(), format!("{}{}", text(&output.stdout), text(&output.stderr)))
-    };
-    let has = |key: &str| run(here, &["check", "feed", key], b"").status.code() == Some(0);
-    assert_eq!(publish("one", " --profile raw --allow allow --allow-wins").0, Some(0));
-    let (code, said) = publish("two", "");
-    assert!(
-        code == Some(2) && said.contains("--allow allow: it was given in ") && said.contains("/one"),
-        "{said}"
-    );
-    assert!(has("key-7"));
-    // The same file by another path, and another one of that name.
-    let (code, said) = publish("two", " --allow ../one/allow");
-    assert!(code == Some(0) && has("key-7"), "{said}");
-    assert!(publish("two", "").1.contains("unchanged"));
-    let (code, said) = publish("two", " --without-allow ../one/allow --allow allow");
-    assert!(code == Some(0) && !has("key-7"), "{said}");
-    // As if everything had moved.
-    let (code, said) = publish("one", " --allow allow");
-    assert!(code == Some(0) && has("key-7"), "{said}");
-    // The last one goes, and with it what it meant; also if the file is gone.
-    fs::remove_file(here.join("one/allow")).unwrap();
-    assert_eq!(publish("one", "").0, Some(2));
-    let (code, said) = publish("one", " --without-allow ./allow");
-    assert_eq!(code, Some(0), "{said}");
-    assert_eq!(publish("two", "").0, Some(0));
-}
-
-/// Another way to write its path doesn't make it another list.
-#[test]
-fn an_allowlist_that_shrinks_is_refused_in_every_folder() {
-    let folder = TempDir::new().unwrap();
-    let here = folder.path();
-    let keys = |name: &str, count| (0..count).map(|i| format!("{name}-{i}\n")).collect::<String>();
-    for name in ["one", "two"] {
-        fs::create_dir(here.join(name)).unwrap();
-        fs::write(here.join(name).join("list"), keys("key", 300)).unwrap();
-    }
-    for shards in ["", " --shards 2"] {
-        fs::write(here.join("one/allow"), keys("allowed", 200)).unwrap();
-        let publish = |from: &str, options: &str| {
-            let args = format!("feed publish ../feed{} list --state ../state{0}{options}", shards.len());
-            let output = run(&here.join(from), &args.split(' ').collect::<Vec<_>>(), b"");
+    let keys = |from: u32, to: u32| (from..to).map(|i| format!("key-{i}\n")).collect::<String>();
+    fs::write(folder.path().join("list"), keys(0, 300)).unwrap();
+    for shards in ["", "shards = 2\n"] {
+        let dir = if shards.is_empty() { "whole" } else { "sharded" };
+        let above = format!("public = '{dir}'\nstate = '{dir}.state'\nsign = []\nprofile = 'raw'\n{shards}");
+        let publish = |more: &str, allow: &str| {
+            let output =
+                publish(folder.path(), &format!("{above}{more}"), &format!("list = 'list'\n{allow}"));
             (output.status.code(), format!("{}{}", text(&output.stdout), text(&output.stderr)))
         };
-        let begun = publish("one", &format!(" --profile raw{shards} --allow allow"));
-        assert_eq!(begun.0, Some(0), "{}", begun.1);
-        fs::write(here.join("one/allow"), keys("allowed", 20)).unwrap();
-        for (from, list) in [("one", "allow"), ("two", "../one/allow"), ("two", "../one/../one/allow")] {
-            let (code, said) = publish(from, &format!(" --allow {list}"));
-            assert!(code == Some(2) && said.contains("this list has 20 keys, and "), "{said}");
-        }
-        let (code, said) = publish("two", " --without-allow ../one/allow");
-        assert_eq!(code, Some(0), "{said}");
+        let allow = "[allow]\ngood = 'allow'";
+        fs::write(folder.path().join("allow"), keys(300, 900)).unwrap();
+        let (code, said) = publish("", allow);
+        assert!(code == Some(0) && said.contains("600 entries"), "{said}");
+        fs::write(folder.path().join("allow"), keys(300, 320)).unwrap();
+        let (code, said) = publish("", allow);
+        assert!(code == Some(2) && said.contains("good: this list has 20 keys, and had 600"), "{said}");
+        fs::remove_file(folder.path().join("allow")).unwrap();
+        let (code, said) = publish("", allow);
+        assert!(code == Some(2) && said.contains("allow: No such file"), "{said}");
+        let (code, said) = publish("", "");
+        assert!(code == Some(2) && said.contains("good: this list is missing"), "{said}");
+        let (code, said) = publish("dropped = ['good']", "");
+        assert!(code == Some(0) && !said.contains("entries"), "{said}");
     }
-}
-
-#[cfg(unix)]
-#[test]
-fn an_allowlist_whose_path_cannot_be_remembered_is_refused_by_name() {
-    use std::os::unix::ffi::OsStrExt;
-    let folder = TempDir::new().unwrap();
-    let name = std::ffi::OsStr::from_bytes(b"al\xff");
-    fs::write(folder.path().join("list"), "a\n").unwrap();
-    fs::write(folder.path().join(name), "b\n").unwrap();
-    let mut command = std::process::Command::new(crate::program::tool());
-    command.args(["feed", "publish", "feed", "list", "--state", "state", "--profile", "raw", "--allow"]);
-    let output = crate::program::output(command.arg(name).current_dir(folder.path()), b"");
-    let said = text(&output.stderr);
-    assert!(
-        output.status.code() == Some(2) && said.contains("--allow al\u{fffd}: its path is remembered"),
-        "{said}"
-    );
 }

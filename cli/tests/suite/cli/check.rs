@@ -4,7 +4,7 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use super::{build, checked, run, text, text_of, with_filter};
+use super::{build, checked, publish, run, text, text_of, with_filter};
 
 #[test]
 fn check_prints_what_is_maybe_present() {
@@ -51,11 +51,10 @@ fn inverted_it_prints_what_is_definitely_absent() {
         assert_eq!(ask(&["--invert"], urls), (Some(0), absent.into()));
 
         // A folder gives the same answers, with shards and without.
-        for (dir, shards) in [("whole", ""), ("sharded", " --shards 4")] {
-            let args = format!(
-                "feed publish {dir} list --state state-{dir} --profile raw --fpr 1e-6 --name n{shards}"
-            );
-            assert!(run(folder, &args.split(' ').collect::<Vec<_>>(), b"").status.success());
+        for (dir, shards) in [("whole", ""), ("sharded", "\nshards = 4")] {
+            let above =
+                format!("public = '{dir}'\nstate = 'state-{dir}'\nsign = []\nprofile = 'raw'\nfpr = 1e-6");
+            assert!(publish(folder, &format!("{above}{shards}"), "list = 'list'").status.success());
             let output = run(folder, &["check", dir, "--invert"], keys);
             assert_eq!(text(&output.stdout), "good.example\nfine.example\n");
             let output = run(folder, &["info", dir], b"");

@@ -73,13 +73,13 @@ fn options_that_do_not_fit_are_refused() {
         (&["verify", "f.bloom", "--members", "list", "--absent", "list", "--probes", "3"], "'--probes"),
         (
             &["verify", "f.bloom", "--members", "list", "--profile", "url"],
-            "'--profile' found; a similar argument exists: '--probes'; it is an option of `build`, `feed publish`, `feed build-shard`, `import`\n",
+            "'--profile' found; a similar argument exists: '--probes'; it is an option of `build`, `feed init`, `feed build-shard`, `import`\n",
         ),
         (&["feed", "publish", "a", "--counter-bits", "8"], "; it is an option of `build`\n"),
-        (&["build", "--shards", "4"], "it is an option of `feed publish`, `feed build-shard`\n"),
+        (&["build", "--shards", "4"], "it is an option of `feed build-shard`\n"),
         (
             &["check", "f.bloom", "--lowercase"],
-            "'--lowercase' found; it is an option of `build`, `feed publish`,",
+            "'--lowercase' found; it is an option of `build`, `feed build-shard`,",
         ),
         (
             &["check", "f.bloom", "--members=list"],

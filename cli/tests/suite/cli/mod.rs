@@ -36,6 +36,13 @@ fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
+/// Publishes a feed with these keys and lists in its feed.toml.
+fn publish(folder: &Path, above: &str, lists: &str) -> Output {
+    let id = "id = '00112233445566778899aabbccddeeff'";
+    fs::write(folder.join("feed.toml"), format!("{id}\n{above}\n[lists]\n{lists}\n")).unwrap();
+    run(folder, &["feed", "publish"], b"")
+}
+
 /// Builds `out`, and returns it with what was printed on standard output and on standard error.
 fn build(folder: &Path, args: &[&str], stdin: &[u8]) -> (Vec<u8>, String, String) {
     let output = run(folder, &[&["build", "-o", "out"], args].concat(), stdin);

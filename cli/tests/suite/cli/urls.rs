@@ -4,7 +4,7 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use super::{build, checked, run, text, url_blob};
+use super::{build, checked, publish, run, text, url_blob};
 
 #[test]
 fn lists_of_urls_become_their_keys() {
@@ -272,13 +272,14 @@ fn urls_and_hashes_that_are_not_read_as_such_are_pointed_out() {
         assert!(output.status.success() && warned == hint, "{args}: {warned}");
     }
     // A feed says it once.
-    for (shards, hint) in [("", hint_of_urls), (" --shards 2", hint_of_urls), ("", ""), (" --shards 2", "")] {
+    fs::write(folder.path().join("urls"), urls).unwrap();
+    for (shards, hint) in [("", hint_of_urls), ("shards = 2", hint_of_urls), ("", ""), ("shards = 2", "")] {
         let dir = if shards.is_empty() { "whole" } else { "sharded" };
-        let profile = if hint.is_empty() { "" } else { " --profile raw" };
-        let args = format!("feed publish {dir} --state state-{dir} --sign key{profile}{shards}");
-        let output = run(folder.path(), &args.split(' ').collect::<Vec<_>>(), urls);
+        let above =
+            format!("public = '{dir}'\nstate = '{dir}.state'\nsign = ['key']\nprofile = 'raw'\n{shards}");
+        let output = publish(folder.path(), &above, "urls = 'urls'");
         let warned = text(&output.stderr);
-        assert!(output.status.success() && warned == hint, "{args}: {warned}");
+        assert!(output.status.success() && warned == hint, "{dir}: {warned}");
     }
     // Nothing else is different.
     let said = build(folder.path(), &[], urls);

@@ -9,8 +9,8 @@ use bloom_wasm::{Filter, Profile, RibbonFilter, hash};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{begin, files, keys, payload, publish, shards, write};
-use crate::in_process::{done, refused, tool_with};
+use super::{PUBLISH, begin, describe, files, keys, payload, shards, write};
+use crate::in_process::{declare, done, refused, tool_with};
 
 #[test]
 fn each_shard_is_the_filter_of_the_keys_with_its_first_bits() {
@@ -18,7 +18,7 @@ fn each_shard_is_the_filter_of_the_keys_with_its_first_bits() {
     write(&folder, "list", keys(0..20_000).chain(keys(0..50)));
     for (count, bits) in [(1, 0), (2, 1), (64, 6), (512, 9)] {
         let dir = format!("out-{count}");
-        let said = done(&folder, &format!("{} --seed 7 --fpr 0.01", begin(&dir, count)));
+        let said = begin(&folder, &dir, count, "seed = 7\nfpr = 0.01");
         assert!(said.contains("20,000 keys, 50 repeated"), "{said}");
         let mut groups: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         for key in keys(0..20_000) {
@@ -51,7 +51,7 @@ fn a_member_that_is_missing_is_told() {
     let folder = TempDir::new().unwrap();
     write(&folder, "list", keys(0..1000));
     write(&folder, "more", keys(0..1010));
-    done(&folder, &(begin("out", 4) + " --fpr 1e-6"));
+    begin(&folder, "out", 4, "fpr = 1e-6");
     let (code, said, _) = tool_with(&folder, "verify @out --members @more --probes 1000", b"");
     assert!(code == 1 && said.contains("1,010 keys, 10 false negatives"), "{said}");
 }
@@ -68,7 +68,8 @@ fn a_site_has_one_shard() {
         ]
     });
     write(&folder, "list", lines.chain(["single".to_owned(), "[2001:db8::1]".to_owned()]));
-    let said = done(&folder, &(publish("out") + " --profile url --shards 16 --seed 3"));
+    describe(&folder, "out", "profile = \"url\"\nshards = 16\nseed = 3");
+    let said = done(&folder, PUBLISH);
     assert!(said.contains("9,002 keys"), "{said}");
     let counts: Vec<u32> = shards(&folder.path().join("out")).into_iter().map(|(_, count)| count).collect();
     let shard = |site: &str| (hash::digest(3, site.as_bytes()) >> 60) as usize;
@@ -99,12 +100,18 @@ fn allowed_keys_are_absent_and_members_win_unless_told_otherwise() {
     write(&folder, "list", keys(0..5000));
     write(&folder, "allow", keys(4990..200_000));
     let allowed = keys(5000..200_000).collect::<Vec<_>>().join("\n");
-    let begin = |dir: &str, more: &str| format!("{} --fpr 0.1 --allow @allow{more}", begin(dir, 8));
-    let said = done(&folder, &begin("kept", ""));
+    let begin = |dir: &str, more: &str, list: &str| {
+        let above = format!("public = \"{dir}\"\nstate = \"{dir}.state\"\nsign = []\nprofile = \"raw\"");
+        let lists = format!("list = {list}\n[allow]\ngood = \"allow\"");
+        declare(&folder, &format!("{above}\nfpr = 0.1\nshards = 8\n{more}"), &lists);
+    };
+    begin("kept", "", "\"list\"");
+    let said = done(&folder, PUBLISH);
     assert!(said.contains("10 keys in both lists (kept)"), "{said}");
     assert_eq!(tool_with(&folder, "check @kept", allowed.as_bytes()), (1, String::new(), String::new()));
     done(&folder, "verify @kept --members @list --probes 1000");
-    let said = done(&folder, &begin("won", " --allow-wins"));
+    begin("won", "allow-wins = true", "\"list\"");
+    let (_, said, _) = tool_with(&folder, PUBLISH, b"");
     assert!(said.contains("5,000 keys") && said.contains("10 keys in both lists (removed)"), "{said}");
     let all = keys(4990..200_000).collect::<Vec<_>>().join("\n");
     assert_eq!(tool_with(&folder, "check @won", all.as_bytes()), (1, String::new(), String::new()));
@@ -113,10 +120,13 @@ fn allowed_keys_are_absent_and_members_win_unless_told_otherwise() {
     let (code, _, err) = tool_with(&folder, &format!("build @list -o @blob {all_allowed}"), b"");
     assert!(code == 2 && err.contains("--allow-empty makes a filter without keys"), "{err}");
     assert!(!folder.path().join("blob").exists());
-    let none = format!("{} --profile raw --shards 2 {all_allowed}", publish("none"));
-    refused(&folder, &none, "--allow-empty publishes a feed without keys");
+    fs::copy(folder.path().join("list"), folder.path().join("allow")).unwrap();
+    begin("none", "allow-wins = true", "\"list\"");
+    let (code, _, err) = tool_with(&folder, PUBLISH, b"");
+    assert!(code == 2 && err.contains("no key is left; `allow-empty = true` of all lists"), "{err}");
     assert_eq!(files(&folder.path().join("none")), BTreeSet::new());
-    done(&folder, &(none + " --allow-empty"));
+    begin("none", "allow-wins = true", "{ file = \"list\", allow-empty = true }");
+    done(&folder, PUBLISH);
     assert!(folder.path().join("none/shards.json").exists());
 }
 
@@ -127,25 +137,24 @@ fn golden_folders() {
     let folder = TempDir::new().unwrap();
     write(&folder, "secret", ["000102030405060708090a0b0c0d0e0f".to_owned()]);
     for (name, options) in [
-        ("url", "--profile url --shards 4"),
-        ("password", "--profile password --lowercase --shards 2 --seed 18446744073709551615"),
-        ("sha1", "--profile password --sha1 --shards 4 --seed 42"),
-        ("keyed", "--profile raw --shards 4 --seed 42 --secret-file @secret"),
-        ("tags", "--profile url --shards 4 --seed 42"),
+        ("url", "profile = \"url\"\nshards = 4"),
+        ("password", "profile = \"password\"\nlowercase = true\nshards = 2\nseed = 18446744073709551615"),
+        ("sha1", "profile = \"password\"\nsha1 = true\nshards = 4\nseed = 42"),
+        ("keyed", "profile = \"raw\"\nshards = 4\nseed = 42\nsecret = \"secret\""),
+        ("tags", "profile = \"url\"\nshards = 4\nseed = 42"),
     ] {
         let path = |name: &str| golden.join(format!("{name}.txt")).display().to_string();
-        let mut list = path(name);
+        let mut lists = format!("plain = '{}'", path(name));
         if name == "tags" {
-            list +=
-                &format!(" --tag phishing={} --tag malware={}", path("tags-phishing"), path("tags-malware"));
+            // By their names, phishing would be the second tag.
+            for (list, tag) in [("a", "phishing"), ("b", "malware")] {
+                lists +=
+                    &format!("\n{list} = {{ file = '{}', tag = '{tag}' }}", path(&format!("tags-{tag}")));
+            }
         }
-        done(
-            &folder,
-            &format!(
-                "feed publish @{name} {list} --state @state-{name} {options} --name golden \
-                 --created-at 2026-11-23T00:00:00Z --expires-in 26280000m"
-            ),
-        );
+        let above = format!("public = '{name}'\nstate = 'state-{name}'\nsign = []\n{options}");
+        declare(&folder, &format!("{above}\nname = 'golden'\nexpires-in = '26280000m'"), &lists);
+        done(&folder, "feed publish @feed.toml --created-at 2026-11-23T00:00:00Z");
         let [made, kept] = [folder.path().join(name), golden.join(name)];
         // To make the files anew, remove the old ones first.
         if std::env::var("GOLDEN").is_ok_and(|value| value == "write") && !kept.exists() {
@@ -163,7 +172,7 @@ fn golden_folders() {
         }
         let [made, kept] = [made, kept].map(|dir| {
             let mut payload = payload(&dir);
-            for member in ["feedId", "expires"] {
+            for member in ["feedId", "generation", "expires"] {
                 payload[member].take();
             }
             payload

@@ -9,8 +9,8 @@ use bloom_wasm::hash;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{begin, files, keys, named, payload, publish, shards, state, write};
-use crate::in_process::{age, done, refused, tool_with};
+use super::{PUBLISH, begin, files, keys, named, payload, raw, shards, state, write};
+use crate::in_process::{age, declare, done, refused, tool_with};
 
 /// Some hours after a time since when nothing has expired by the clock.
 fn at(hours: u32) -> String {
@@ -41,17 +41,18 @@ fn a_list_that_has_not_changed_writes_nothing() {
     let folder = TempDir::new().unwrap();
     let dir = folder.path().join("out");
     write(&folder, "list", keys(0..1000));
-    done(&folder, &begin("out", 4));
+    begin(&folder, "out", 4, "");
     files(&dir).iter().for_each(|file| age(&dir.join(file), 3600));
     let before = times(&dir);
-    let said = done(&folder, &(publish("out") + " --json"));
+    let said = done(&folder, "feed publish @feed.toml --json");
     assert_eq!(times(&dir), before);
     let report: Value = serde_json::from_str(&said).unwrap();
-    assert_eq!([&report["generation"], &report["written"], &report["writtenBytes"]], [1, 0, 0]);
+    assert_eq!(report["generation"], payload(&dir)["generation"]);
+    assert_eq!([&report["written"], &report["writtenBytes"]], [0, 0]);
     assert_eq!([&report["shards"], &report["files"], &report["count"]], [4, 5, 1000]);
     assert_eq!((&report["published"], &report["byteLength"]), (&false.into(), &payload(&dir)["bytes"]));
     // Giving the same options again is no change either.
-    assert!(done(&folder, &(begin("out", 4) + " --seed 0 --fpr 1e-3")).contains("unchanged"));
+    assert!(begin(&folder, "out", 4, "seed = 0\nfpr = 1e-3").contains("unchanged"));
     assert_eq!(times(&dir), before);
 }
 
@@ -60,18 +61,18 @@ fn a_new_generation_keeps_what_has_not_changed() {
     let folder = TempDir::new().unwrap();
     let dir = folder.path().join("out");
     write(&folder, "list", keys(0..10_000));
-    done(&folder, &(begin("out", 256) + " --name words"));
+    begin(&folder, "out", 256, "name = 'words'");
     let (first, before) = (payload(&dir), files(&dir));
-    assert_eq!((&first["generation"], &first["name"]), (&1.into(), &"words".into()));
-    assert!(done(&folder, &publish("out")).contains("unchanged"));
+    assert_eq!(first["name"], "words");
+    assert!(done(&folder, PUBLISH).contains("unchanged"));
     assert_eq!((payload(&dir), files(&dir)), (first.clone(), before.clone()));
 
     before.iter().for_each(|file| age(&dir.join(file), 3600));
     let times_before = times(&dir);
     write(&folder, "list", keys(0..10_003));
-    done(&folder, &publish("out"));
+    done(&folder, PUBLISH);
     let second = payload(&dir);
-    assert_eq!((&second["generation"], &second["feedId"]), (&2.into(), &first["feedId"]));
+    assert!(second["generation"].as_u64() > first["generation"].as_u64());
     // The shards of the new keys and a page; the old files stay for those who are fetching them.
     let changed: BTreeSet<_> = keys(10_000..10_003).map(|key| shard(&key, 256)).collect();
     assert_eq!(files(&dir).len() - before.len(), changed.len() + 1);
@@ -80,76 +81,27 @@ fn a_new_generation_keeps_what_has_not_changed() {
     assert!(times_before.iter().all(|(name, time)| name == "shards.json" || times[name] == *time));
     shards(&dir);
     // What would soon expire is renewed.
-    assert!(done(&folder, &(publish("out") + " --expires-in 1h")).contains("generation 3"));
+    let said = begin(&folder, "out", 256, "name = 'words'\nexpires-in = '1h'");
+    assert!(said.contains("wrote") && payload(&dir)["pages"] == second["pages"], "{said}");
 }
 
-/// A week, unless another time is given, which is then remembered.
-#[test]
-fn settings_are_remembered() {
-    let folder = TempDir::new().unwrap();
-    let dir = folder.path().join("out");
-    write(&folder, "list", keys(0..2000));
-    write(&folder, "allow", keys(2000..3000));
-    write(&folder, "more", keys(3000..4000));
-    let lasts = || payload(&dir)["expires"].as_u64().unwrap() - payload(&dir)["createdAt"].as_u64().unwrap();
-    const HOUR: u64 = 60 * 60 * 1000;
-    done(&folder, &(begin("out", 4) + " --fpr 0.1 --allow @allow"));
-    assert_eq!(lasts(), 7 * 24 * HOUR);
-    done(&folder, &(publish("out") + " --expires-in 12h --allow @more"));
-    write(&folder, "list", keys(0..1999));
-    done(&folder, &publish("out"));
-    assert_eq!((lasts(), &payload(&dir)["generation"]), (12 * HOUR, &3.into()));
-    let found = |range| {
-        let all = keys(range).collect::<Vec<_>>().join("\n");
-        tool_with(&folder, "check @out", all.as_bytes()).1.lines().count()
-    };
-    assert_eq!(found(2000..4000), 0, "both lists");
-    done(&folder, &(publish("out") + " --without-allow @more"));
-    assert_eq!(found(2000..3000), 0);
-    assert!(found(3000..4000) > 30, "a tenth of them");
-    refused(&folder, &(publish("out") + " --without-allow @more"), "the feed has no such allowlist");
-    refused(&folder, &(publish("out") + " --without-allow @allow --allow @allow"), "name the same list");
-    // A list is known by its file.
-    fs::create_dir(folder.path().join("sub")).unwrap();
-    done(&folder, &(publish("out") + " --allow @sub/../allow"));
-    assert_eq!(state(&dir)["settings"]["allow"].as_array().unwrap().len(), 1);
-    refused(
-        &folder,
-        &(publish("out") + " --without-allow @sub/../allow --allow @allow"),
-        "name the same list",
-    );
-    // An allowlist that is missing is told.
-    fs::remove_file(folder.path().join("allow")).unwrap();
-    refused(&folder, &publish("out"), "allow: No such file");
-    done(&folder, &(publish("out") + " --without-allow @allow"));
-    // --allow-wins is kept until it is taken back.
-    write(&folder, "list", keys(0..2000));
-    write(&folder, "allow", keys(1900..2000));
-    done(&folder, &(publish("out") + " --allow @allow --allow-wins"));
-    done(&folder, &publish("out"));
-    assert_eq!(payload(&dir)["count"], 1900);
-    done(&folder, &(publish("out") + " --allow-wins=false"));
-    assert_eq!(payload(&dir)["count"], 2000);
-}
-
-/// A day, or --grace, after the next generation was published; with a shard that comes back in between.
+/// A day, or `grace`, after the next generation was published; with a shard that comes back in between.
 #[test]
 fn what_no_generation_within_grace_names_is_deleted() {
-    for (option, grace) in [("", 24), (" --grace 12h", 12)] {
+    for (option, grace) in [("", 24), ("grace = '12h'", 12)] {
         let folder = TempDir::new().unwrap();
         let dir = folder.path().join("out");
         let list = |more: &[String]| write(&folder, "list", keys(0..1000).chain(more.iter().cloned()));
         let [first, second] = [0, 1].map(|which| key_in(which, 5000));
         let mut generations = Vec::new();
-        let begin = begin("out", 4) + option;
-        for (hours, command, more) in [
-            (0, begin, &[][..]),
-            (5, publish("out"), std::slice::from_ref(&first)),
-            // The first shard is the one of the first generation again.
-            (10, publish("out"), std::slice::from_ref(&second)),
-        ] {
+        raw(&folder, "out", 4, option);
+        let run = |hours| done(&folder, &(PUBLISH.to_owned() + &at(hours)));
+        // The first shard is that of the first generation again in the last one.
+        for (hours, more) in
+            [(0, &[][..]), (5, std::slice::from_ref(&first)), (10, std::slice::from_ref(&second))]
+        {
             list(more);
-            done(&folder, &(command + &at(hours)));
+            run(hours);
             generations.push(named(&dir));
         }
         let [one, two, three] = &generations[..] else { panic!() };
@@ -164,7 +116,7 @@ fn what_no_generation_within_grace_names_is_deleted() {
             (9 + grace, &[two, three]),
             (10 + grace, &[three]),
         ] {
-            assert!(done(&folder, &(publish("out") + &at(hours))).contains("unchanged"));
+            assert!(run(hours).contains("unchanged"));
             assert_eq!(files(&dir), expected(kept), "{hours} hours");
             shards(&dir);
         }
@@ -178,16 +130,16 @@ fn a_run_that_is_refused_deletes_nothing_that_is_needed() {
     let folder = TempDir::new().unwrap();
     let dir = folder.path().join("out");
     write(&folder, "list", keys(0..1000));
-    done(&folder, &begin("out", 4));
+    begin(&folder, "out", 4, "");
     let one = named(&dir);
     write(&folder, "list", keys(0..1000).chain((0..4).map(|which| key_in(which, 5000))));
-    done(&folder, &publish("out"));
+    done(&folder, PUBLISH);
     assert!(one.is_disjoint(&named(&dir)));
     let before = files(&dir);
     // Enough lines, but few keys: those of one shard of the first generation.
     let of_first: Vec<_> = keys(0..1000).filter(|key| shard(key, 4) == 0).collect();
     write(&folder, "list", std::iter::repeat_n(of_first, 5).flatten());
-    refused(&folder, &publish("out"), "keys would be removed");
+    refused(&folder, PUBLISH, "keys would be removed");
     assert_eq!(files(&dir), before);
 }
 
@@ -198,50 +150,55 @@ fn an_old_list_is_signed_anew_when_the_next_is_refused() {
     let dir = folder.path().join("out");
     write(&folder, "list", keys(0..1000));
     done(&folder, "feed keygen -o @key");
-    done(&folder, &(begin("out", 4) + " --sign @key" + &at(0)));
+    let signed = "public = 'out'\nstate = 'out.state'\nsign = ['key']\nprofile = 'raw'\nshards = 4";
+    declare(&folder, signed, "list = 'list'");
+    let run = |hours| PUBLISH.to_owned() + &at(hours);
+    done(&folder, &run(0));
     let (first, before) = (payload(&dir), files(&dir));
     write(&folder, "list", keys(0..10));
-    let run = |hours| publish("out") + " --sign @key" + &at(hours);
-    refused(&folder, &run(83), "990 of 1,000 keys would be removed");
-    refused(&folder, &run(83), "; generation 1 stays");
+    refused(&folder, &run(83), "list: this list has 10 keys, and had 1,000; at most 25% may be removed");
+    refused(&folder, &run(83), &format!("; generation {} stays", first["generation"]));
     assert_eq!(payload(&dir), first);
-    refused(&folder, &run(84), "; the old list was signed anew as generation 2");
-    refused(&folder, &run(85), "; generation 2 stays");
+    refused(&folder, &run(84), "; the last list was signed anew as generation ");
     let second = payload(&dir);
+    refused(&folder, &run(85), &format!("; generation {} stays", second["generation"]));
     let passed = |name: &str| second[name].as_u64().unwrap() - first[name].as_u64().unwrap();
-    assert_eq!([passed("createdAt"), passed("expires"), passed("generation")], [302_400_000, 302_400_000, 1]);
+    assert_eq!([passed("createdAt"), passed("expires")], [302_400_000; 2]);
+    assert!(passed("generation") > 0);
     assert_eq!([&second["pages"], &second["count"]], [&first["pages"], &first["count"]]);
     assert_eq!(files(&dir), before);
     let key = done(&folder, "feed pubkey @key");
     done(&folder, &format!("feed verify @out --public-key {}", key.trim()));
     // The same for a list that can't be read, but not for shards that are damaged.
     fs::remove_file(folder.path().join("list")).unwrap();
-    refused(&folder, &run(200), "the old list was signed anew as generation 3");
+    refused(&folder, &run(200), "the last list was signed anew as generation ");
+    let third = payload(&dir);
     let shard =
         named(&dir).into_iter().max_by_key(|name| fs::metadata(dir.join(name)).unwrap().len()).unwrap();
     fs::write(dir.join(&shard), "damaged").unwrap();
     refused(
         &folder,
         &run(300),
-        &format!("the old list can't be signed anew: {}", dir.join(&shard).display()),
+        &format!("the last list can't be signed anew: {}", dir.join(&shard).display()),
     );
-    assert_eq!(payload(&dir)["generation"], 3);
+    assert_eq!(payload(&dir), third);
 }
 
 /// It leaves its state, and shards that no manifest names.
 #[test]
 fn a_first_run_that_was_killed_is_repeated() {
-    // The description may be another one. The settings are remembered.
-    let same = " --without-allow @list --allow-wins=false";
-    for options in [same, " --profile raw --shards 4", " --profile raw --shards 8 --fpr 0.1 --seed 5"] {
+    // Nothing was published, so the feed may be another one.
+    for (shards, more) in [(4, ""), (8, "fpr = 0.1\nseed = 5")] {
         let folder = TempDir::new().unwrap();
         let dir = folder.path().join("out");
         write(&folder, "list", keys(0..1000));
         // As far as that, and no further.
-        refused(&folder, &(begin("out", 4) + " --allow @list --allow-wins"), "no key is left");
-        let id = state(&dir)["feedId"].clone();
+        let above =
+            "public = 'out'\nstate = 'out.state'\nsign = []\nprofile = 'raw'\nshards = 4\nallow-wins = true";
+        declare(&folder, above, "list = 'list'\n[allow]\ngood = 'list'");
+        refused(&folder, PUBLISH, "no key is left");
         write(&folder, "list", keys(500..1500));
-        done(&folder, &begin("other", 4));
+        begin(&folder, "other", 4, "");
         let other = folder.path().join("other");
         let left = named(&other);
         for name in &left {
@@ -249,10 +206,9 @@ fn a_first_run_that_was_killed_is_repeated() {
         }
 
         write(&folder, "list", keys(0..1000));
-        done(&folder, &(publish("out") + options));
+        begin(&folder, "out", shards, more);
         done(&folder, "verify @out --members @list --probes 1000");
-        assert_eq!([&payload(&dir)["feedId"], &payload(&dir)["generation"]], [&id, &1.into()]);
-        assert_eq!(payload(&dir)["shards"], if options.contains('8') { 8 } else { 4 });
+        assert_eq!(payload(&dir)["shards"], shards);
         // Only `feed forget` knows what it left.
         assert!(left.is_subset(&files(&dir)));
         done(&folder, "feed forget @out --grace 0s");
@@ -268,15 +224,18 @@ fn a_new_state_signs_no_old_list_anew() {
     let folder = TempDir::new().unwrap();
     let manifest = folder.path().join("out/shards.json");
     write(&folder, "list", keys(0..1000));
-    done(&folder, &(begin("out", 4) + " --grace 30d"));
+    begin(&folder, "out", 4, "grace = '30d'");
     let old = fs::read(&manifest).unwrap();
     write(&folder, "list", keys(0..1100));
-    done(&folder, &publish("out"));
+    done(&folder, PUBLISH);
     fs::remove_dir_all(folder.path().join("out.state")).unwrap();
     fs::write(&manifest, &old).unwrap();
     write(&folder, "list", keys(0..10));
-    let again = publish("out") + " --profile raw --created-at 2099-01-01T00:00:00Z";
-    refused(&folder, &again, "the state was lost, so no old list was signed anew");
+    refused(
+        &folder,
+        &(PUBLISH.to_owned() + &at(0)),
+        "the state was lost, so the last list wasn't signed anew",
+    );
     assert!(fs::read(&manifest).unwrap() == old);
 }
 
@@ -287,14 +246,16 @@ fn a_refused_run_spares_the_shards_of_the_last_generation() {
     let manifest = folder.path().join("out/shards.json");
     write(&folder, "list", keys(0..1000));
     write(&folder, "good", keys(9000..9200));
-    done(&folder, &(begin("out", 4) + " --allow @good"));
+    let above = "public = 'out'\nstate = 'out.state'\nsign = []\nprofile = 'raw'\nshards = 4";
+    declare(&folder, above, "list = 'list'\n[allow]\ngood = 'good'");
+    done(&folder, PUBLISH);
     let old = fs::read(&manifest).unwrap();
     write(&folder, "list", keys(0..1100));
-    done(&folder, &publish("out"));
+    done(&folder, PUBLISH);
     let last = fs::read(&manifest).unwrap();
     fs::write(&manifest, old).unwrap();
     write(&folder, "good", keys(9000..9010));
-    refused(&folder, &publish("out"), "at most 25% may be removed");
+    refused(&folder, PUBLISH, "at most 25% may be removed");
     fs::write(&manifest, last).unwrap();
     done(&folder, "feed verify @out");
     done(&folder, "verify @out --members @list --probes 1000");
@@ -306,32 +267,27 @@ fn a_feed_that_lost_its_manifest_or_its_state_goes_on() {
     let folder = TempDir::new().unwrap();
     let dir = folder.path().join("out");
     write(&folder, "list", keys(0..1000));
-    done(&folder, &(begin("out", 4) + " --name words --fpr 0.01"));
+    begin(&folder, "out", 4, "name = 'words'\nfpr = 0.01");
     let first = payload(&dir);
     fs::remove_file(dir.join("shards.json")).unwrap();
-    done(&folder, &publish("out"));
+    done(&folder, PUBLISH);
     let second = payload(&dir);
-    assert_eq!([&second["feedId"], &second["pages"]], [&first["feedId"], &first["pages"]]);
-    assert_eq!(second["generation"], 2);
+    assert_eq!(second["pages"], first["pages"]);
+    assert!(second["generation"].as_u64() > first["generation"].as_u64());
 
     fs::remove_dir_all(folder.path().join("out.state")).unwrap();
     let manifest = fs::read(dir.join("shards.json")).unwrap();
-    refused(&folder, &publish("out"), "say what its keys are: --profile raw, url or password");
-    for (contradiction, words) in [
-        ("--profile url", "--profile: the feed has --profile raw; begin another feed to change that"),
-        ("--profile raw --shards 8", "--shards: the feed has 4; "),
-        ("--profile raw --fpr 0.1", "--fpr: the feed has 0.01; "),
-        ("--profile raw --name others", "--name: the feed has \"words\"; "),
+    for (shards, more, words) in [
+        (8, "fpr = 0.01", "`shards` was 4, and a feed keeps it for ever"),
+        (4, "fpr = 0.1", "`fpr` was 0.01, and a feed keeps it for ever"),
+        (4, "fpr = 0.01", "the state was lost, so nothing tells whether a list was cut short"),
     ] {
-        refused(&folder, &format!("{} {contradiction}", publish("out")), words);
+        raw(&folder, "out", shards, more);
+        refused(&folder, PUBLISH, words);
     }
     assert!(fs::read(dir.join("shards.json")).unwrap() == manifest);
     // Even if the list is the same.
-    done(&folder, &(publish("out") + " --profile raw"));
-    let third = payload(&dir);
-    // The seconds since 1970: the manifest may have been an old copy.
-    assert!(third["generation"].as_u64().unwrap() > 1_700_000_000);
-    for member in ["feedId", "name", "fpr", "shards"] {
-        assert_eq!(third[member], first[member]);
-    }
+    done(&folder, &format!("{PUBLISH} --max-removed 100%"));
+    assert!(payload(&dir)["generation"].as_u64() > second["generation"].as_u64());
+    assert_eq!(payload(&dir)["pages"], second["pages"]);
 }

