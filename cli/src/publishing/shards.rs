@@ -78,7 +78,11 @@ pub fn next_tags(last: Option<&ShardsPayload>, given: &[&str]) -> Result<Vec<Tag
         return Ok(Vec::new());
     }
     let mut names: Vec<_> = last.into_iter().flat_map(ShardsPayload::tag_names).collect();
-    names.extend(given.iter().filter(|name| !names.contains(*name)).copied().collect::<Vec<_>>());
+    for name in given {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
     ensure!(
         names.len() <= MAX_TAGS,
         "a feed has at most {MAX_TAGS} tags, and with shards it keeps those that it had; begin another feed"

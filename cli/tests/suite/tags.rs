@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use crate::in_process::{done, refused, tool, write};
+use crate::in_process::{declare, done, refused, tool, write};
 use bloom_wasm::layers::{Stack, Tagged};
 use bloom_wasm::{Delta, Filter, Profile, hash};
 use serde_json::Value;
@@ -14,7 +14,7 @@ use twox_hash::XxHash32;
 /// Keys, each with the names of its lists; they are separated and sorted by commas.
 type Map = BTreeMap<String, BTreeSet<&'static str>>;
 
-const NAMES: [&str; 3] = ["phishing", "malware", "spam"];
+const NAMES: [&str; 3] = ["malware", "phishing", "spam"];
 
 /// Writes a list for each name, and `rest` for the keys without one. Returns the arguments for them.
 fn lists(folder: &TempDir, map: &Map) -> String {
@@ -118,12 +118,12 @@ fn a_blob_with_tags() {
     let map = map(3000);
     let tags = lists(&folder, &map);
     let out = done(&folder, &format!("build @rest{tags} -o @blob"));
-    assert!(out.contains("phishing 2,400, malware 600, spam 60"), "{out}");
+    assert!(out.contains("malware 600, phishing 2,400, spam 60"), "{out}");
     require_exact(&folder, "@blob", &map);
     assert_eq!(tool(&folder, "check @blob stranger").0, 1);
-    assert!(done(&folder, "info @blob").contains("tags      phishing 2,400, malware 600, spam 60"));
+    assert!(done(&folder, "info @blob").contains("tags      malware 600, phishing 2,400, spam 60"));
     let json: Value = serde_json::from_str(&done(&folder, "info @blob --json")).unwrap();
-    assert_eq!(json["tags"][1], serde_json::json!({ "name": "malware", "count": 600 }));
+    assert_eq!(json["tags"][1], serde_json::json!({ "name": "phishing", "count": 2400 }));
 
     // The same lists, whatever their order of keys, give the same bytes; and without tags there are none.
     done(&folder, &format!("build{tags} @rest -o @again"));
@@ -171,7 +171,6 @@ fn bad_input() {
     build(&format!("--tag ={list}"), "1 to 255 bytes");
     build(&format!("--tag {}={list}", "x".repeat(256)), "1 to 255 bytes");
     build(&format!("--tag a,b={list}"), "commas");
-    build(&format!("--tag a={list} --tag a={list}"), "twice");
     build(&format!("--tag a={list} --kind bloom"), "--kind ribbon");
     build(&format!("--tag a={list} --kind guava"), "--kind ribbon");
     build(&format!("--tag a={list} --tag b={none}"), "none: this list gave no key");
@@ -184,24 +183,52 @@ fn bad_input() {
     done(&folder, &format!("build --tag a={list} --tag b={none} --allow-empty -o @blob"));
     assert!(done(&folder, "info @blob").contains("tags      a 1, b 0"));
     // The same for a feed with shards, which has no manifest then.
-    let publish = |args: &str| format!("feed publish @folder {args} --state @state --profile raw --shards 4");
-    let build = |args: &str, words: &str| {
-        refused(&folder, &publish(args), words);
-        assert!(!folder.path().join("folder/shards.json").exists());
-    };
-    build("--tag a", "NAME=LIST");
-    build(&format!("--tag a,b={list}"), "commas");
-    build(&format!("--tag a={list} --tag a={list}"), "twice");
-    build(&format!("--tag a={list} --tag b={none}"), "none: this list gave no key");
-    build(&format!("--tag a={list} --without-tag a"), "name the same tag, a");
-    build("--tag a=- --tag b=-", "only once");
-    build(&many, "at most 255");
-    refused(&folder, &format!("build {list} --without-tag a -o @blob"), "--without-tag");
-    done(&folder, &publish(&format!("--tag a={list} --tag b={none} --allow-empty")));
-    assert!(done(&folder, "info @folder").contains("tags        a 1, b 0"));
-    refused(&folder, &publish(&format!("{most} --without-tag a")), "begin another");
-    done(&folder, &format!("feed publish @most{most} --state @most.state --profile raw --shards 4"));
-    assert_eq!(done(&folder, "check @most key").matches(',').count(), 254, "a key in all lists");
+    let lines = |tags: u32| (0..tags).map(|i| format!("tag-{i} = \"list\"\n")).collect::<String>();
+    let sharded = "sign = []\nprofile = \"raw\"\nshards = 4\ntags = true";
+    for (lists, words) in [
+        ("\"a,b\" = \"list\"", "commas"),
+        ("a = { file = \"list\", tag = \"\" }", "1 to 255 bytes"),
+        ("a = \"list\"\nb = \"none\"", "b: this list gave no key"),
+        (&lines(256), "at most 255"),
+    ] {
+        declare(&folder, sharded, lists);
+        refused(&folder, "feed publish @feed.toml", words);
+        assert!(!folder.path().join("public/shards.json").exists());
+    }
+    declare(&folder, sharded, "a = \"list\"\nb = { file = \"none\", allow-empty = true }");
+    done(&folder, "feed publish @feed.toml");
+    assert!(done(&folder, "info @public").contains("tags        a 1, b 0"));
+    // The numbers of those that there were are kept.
+    declare(&folder, &format!("dropped = [\"a\", \"b\"]\n{sharded}"), &lines(254));
+    refused(&folder, "feed publish @feed.toml --max-removed 100%", "begin another");
+    declare(&folder, &format!("dropped = [\"a\", \"b\"]\n{sharded}"), &lines(253));
+    done(&folder, "feed publish @feed.toml --max-removed 100%");
+    assert_eq!(done(&folder, "check @public key").matches(',').count(), 252, "a key in all lists");
+}
+
+/// A tag may have several lists, in a blob and in both kinds of feeds.
+#[test]
+fn a_tag_of_several_lists() {
+    let folder = TempDir::new().unwrap();
+    for (name, keys) in [("one", "a\nb\n"), ("two", "b\nc\n"), ("three", "c\n"), ("rest", "d\n")] {
+        write(&folder, name, keys);
+    }
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let tags = format!("--tag x={} --tag y={} --tag x={}", path("one"), path("three"), path("two"));
+    done(&folder, &format!("build {tags} @rest --fpr 1e-6 -o @blob"));
+    let expected = "a\tx\nb\tx\nc\tx,y\nd\n";
+    assert_eq!(done(&folder, "check @blob a b c d"), expected);
+    done(&folder, &format!("verify @blob {tags} --members @rest --probes 10"));
+    for shards in ["", "\nshards = 2"] {
+        fs::remove_dir_all(folder.path().join("public")).ok();
+        fs::remove_dir_all(folder.path().join("state")).ok();
+        let lists = "1 = { file = \"one\", tag = \"x\" }\n2 = { file = \"three\", tag = \"y\" }\n\
+                     3 = { file = \"two\", tag = \"x\" }\n4 = \"rest\"";
+        declare(&folder, &format!("sign = []\nprofile = \"raw\"\nfpr = 1e-6{shards}"), lists);
+        done(&folder, "feed publish @feed.toml");
+        assert_eq!(done(&folder, "check @public a b c d"), expected);
+        done(&folder, &format!("verify @public {tags} --members @rest --probes 10"));
+    }
 }
 
 /// What the manifest in a folder says.
@@ -215,25 +242,27 @@ fn require_counts(folder: &TempDir, map: &Map, names: &[&str]) {
     let count = |name: &&str| map.values().filter(|its| its.contains(name)).count();
     let expected: Vec<_> =
         names.iter().map(|name| serde_json::json!({ "name": name, "count": count(name) })).collect();
-    assert_eq!(payload(&folder.path().join("folder/shards.json"))["tags"], Value::from(expected));
+    assert_eq!(payload(&folder.path().join("public/shards.json"))["tags"], Value::from(expected));
 }
+
+/// The lists of the map in `feed.toml`, each with its name as its tag, and those without a tag.
+const LISTS: &str = "malware = { file = \"malware\", tag = \"malware\" }\nphishing = { file = \"phishing\", tag = \
+                     \"phishing\" }\nspam = { file = \"spam\", tag = \"spam\" }\nrest = { file = \"rest\", allow-empty = true }";
 
 /// The folder of a feed with shards: each shard is the filter of its keys, and the manifest has the names.
 #[test]
 fn a_folder_with_tags() {
     let folder = TempDir::new().unwrap();
-    let dir = folder.path().join("folder");
+    let dir = folder.path().join("public");
     let mut map = map(5000);
-    let build = |map: &Map, more: &str| {
-        let tags = lists(&folder, map);
-        let rest = if map.values().any(BTreeSet::is_empty) { "@rest" } else { "" };
-        done(&folder, &format!("feed publish @folder {rest}{tags} --state @state{more}"))
-    };
-    let out = build(&map, " --profile raw --seed 7 --fpr 0.01 --shards 128");
-    assert!(out.contains("tags     phishing 4,000, malware 1,000, spam 100"), "{out}");
-    require_exact(&folder, "@folder", &map);
+    let above = "sign = []\nprofile = \"raw\"\nseed = 7\nfpr = 0.01\nshards = 128";
+    declare(&folder, above, LISTS);
+    let tags = lists(&folder, &map);
+    let out = done(&folder, "feed publish @feed.toml");
+    assert!(out.contains("tags     malware 1,000, phishing 4,000, spam 100"), "{out}");
+    require_exact(&folder, "@public", &map);
     require_counts(&folder, &map, &NAMES);
-    assert!(done(&folder, "info @folder").contains("tags        phishing 4,000, malware 1,000, spam 100"));
+    assert!(done(&folder, "info @public").contains("tags        malware 1,000, phishing 4,000, spam 100"));
 
     // Shards as the crate makes them, of the keys with their first bits.
     let mut shards: BTreeMap<u64, Vec<(u64, &BTreeSet<&str>)>> = BTreeMap::new();
@@ -267,75 +296,52 @@ fn a_folder_with_tags() {
     }
 
     // `verify` counts the keys with other tags.
-    let tags = lists(&folder, &map);
-    require_counted(&folder, "@folder", &tags);
+    require_counted(&folder, "@public", &tags);
 
-    // If nothing is new, nothing is published, whatever the order of the lists.
-    build(&map, "");
-    let (before, generation) = (files(), payload(&dir.join("shards.json"))["generation"].clone());
-    let list = |name: &str| format!(" --tag {name}={}", folder.path().join(name).display());
-    let turned: String = NAMES.into_iter().rev().map(list).collect();
-    let out = done(&folder, &format!("feed publish @folder{turned} @rest --state @state"));
-    assert!(out.contains("unchanged"), "{out}");
-    assert!(files() == before);
-    // A list has its tag from the first run on.
-    let out = done(&folder, "feed publish @folder @spam @phishing @rest @malware --state @state");
-    assert!(out.contains("unchanged"), "{out}");
+    // If nothing is new, nothing is published.
+    lists(&folder, &map);
+    let before = files();
+    assert!(done(&folder, "feed publish @feed.toml").contains("unchanged"));
     assert!(files() == before);
     // A new name is appended, an old one stays, and a shard whose keys are the same is the same file.
-    write(&folder, "new", "key-17\n");
-    map.get_mut("key-17").unwrap().insert("new");
-    for names in map.values_mut() {
+    map.get_mut("key-17").unwrap().insert("anew");
+    map.values_mut().for_each(|names| {
         names.remove("spam");
-    }
-    let new = list("new");
-    write(
+    });
+    lists(&folder, &map);
+    write(&folder, "anew", "key-17\n");
+    let without_spam = LISTS
+        .replace("spam = { file = \"spam\", tag = \"spam\" }", "anew = { file = \"anew\", tag = \"anew\" }");
+    declare(&folder, above, &without_spam);
+    refused(
         &folder,
-        "rest",
-        map.iter()
-            .filter(|(_, names)| names.is_empty())
-            .map(|(key, _)| format!("{key}\n"))
-            .collect::<String>(),
+        "feed publish @feed.toml",
+        "spam: this list is missing; if it is gone, add its name to `dropped`",
     );
-    done(
-        &folder,
-        &format!("feed publish @folder @rest @malware @phishing{new} --state @state --without-tag spam"),
-    );
-    require_counts(&folder, &map, &["phishing", "malware", "spam", "new"]);
-    assert_eq!(payload(&dir.join("shards.json"))["generation"], generation.as_u64().unwrap() + 1);
+    declare(&folder, &format!("dropped = [\"spam\"]\n{above}"), &without_spam);
+    done(&folder, "feed publish @feed.toml");
+    require_counts(&folder, &map, &["malware", "phishing", "spam", "anew"]);
     let changed = (0..100).map(|i| hash::digest(7, format!("key-{}", 50 * i + 9).as_bytes()) >> 57);
     let changed: BTreeSet<_> = changed.chain([hash::digest(7, b"key-17") >> 57]).collect();
     // And a page and the manifest, in place of the old one.
     assert_eq!(files().len(), before.len() + changed.len() + 1);
 
-    // The keys of each tag are guarded by themselves, however many other keys there are.
+    // The keys of each tag are guarded by themselves, however many other keys there are, and however often they are in
+    // the list.
     write(&folder, "malware", "key-1\n");
-    let few = "feed publish @folder @rest @new @malware @phishing --state @state";
-    refused(&folder, few, "malware: this list has 1 key, and had 1,000; at most 25% may be removed");
-    // Also if its lines are as many as before.
+    let words = "malware: this list has 1 key, and had 1,000; at most 25% may be removed";
+    refused(&folder, "feed publish @feed.toml", words);
     write(&folder, "malware", "key-1\n".repeat(1000));
-    refused(&folder, few, "--tag malware: 999 of 1,000 keys would be removed");
+    refused(&folder, "feed publish @feed.toml", "malware: 999 of 1,000 keys would be removed");
 
-    // Tags aren't dropped by mistake.
-    let rest = "feed publish @folder @rest --state @state --max-removed 100%";
-    let names = payload(&dir.join("shards.json"))["tags"].as_array().unwrap().clone();
-    let with_keys: Vec<_> = names.iter().filter(|tag| tag["count"] != 0).collect();
-    let given_up: String =
-        with_keys.iter().map(|tag| format!(" --without-tag {}", tag["name"].as_str().unwrap())).collect();
-    assert!(with_keys.len() > 1);
-    let all_but_one = given_up.rsplit_once(" --without-tag").unwrap().0;
-    for some in ["", all_but_one] {
-        refused(&folder, &format!("{rest}{some}"), "the feed had a tag");
-    }
-    refused(
-        &folder,
-        &format!("{rest}{given_up} --without-tag a"),
-        "--without-tag a: the feed has no such tag",
-    );
-    assert!(!done(&folder, &format!("{rest}{given_up}")).contains("tags"));
+    // Nor are tags taken from most keys by mistake.
+    lists(&folder, &map);
+    let untagged = "malware = \"malware\"\nphishing = \"phishing\"\nanew = \"anew\"\nrest = { file = \"rest\", allow-empty = true }";
+    declare(&folder, &format!("dropped = [\"spam\"]\n{above}"), untagged);
+    refused(&folder, "feed publish @feed.toml", "keys would get other tags");
+    assert!(!done(&folder, "feed publish @feed.toml --max-removed 100%").contains("tags"));
     assert_eq!(payload(&dir.join("shards.json")).get("tags"), None);
-    done(&folder, rest);
-    refused(&folder, &format!("verify @folder --probes 10{tags}"), "has no tags");
+    refused(&folder, &format!("verify @public --probes 10{tags}"), "has no tags");
 }
 
 /// With a secret, URLs, and lists of allowed keys.
@@ -345,57 +351,55 @@ fn folders_of_other_keys() {
     let map = map(500);
     let tags = lists(&folder, &map);
     write(&folder, "secret", "000102030405060708090a0b0c0d0e0f\n");
-    let publish = format!("feed publish @folder @rest{tags} --state @state --secret-file @secret");
-    done(&folder, &format!("{publish} --profile raw --shards 4"));
+    declare(&folder, "sign = []\nprofile = \"raw\"\nsecret = \"secret\"\nshards = 4", LISTS);
+    done(&folder, "feed publish @feed.toml");
     require_counts(&folder, &map, &NAMES);
-    write(&folder, "all", map.keys().map(|key| format!("{key}\n")).collect::<String>());
-    let verify = format!("verify @folder --members @rest{tags} --probes 10 --secret-file @secret");
+    let verify = format!("verify @public --members @rest{tags} --probes 10 --secret-file @secret");
     assert!(done(&folder, &verify).contains("tags          0 keys"));
-    refused(&folder, "check @folder key-0", "secret_required");
+    refused(&folder, "check @public key-0", "secret_required");
 
-    let hosts: String = (0..300).map(|i| format!("host{i}.example\n")).collect();
-    let pages: String = (0..300).map(|i| format!("http://www.host{i}.example/a/b\n")).collect();
-    write(&folder, "hosts", hosts);
-    write(&folder, "pages", pages);
+    let folder = TempDir::new().unwrap();
+    write(&folder, "hosts", (0..300).map(|i| format!("host{i}.example\n")).collect::<String>());
+    write(
+        &folder,
+        "pages",
+        (0..300).map(|i| format!("http://www.host{i}.example/a/b\n")).collect::<String>(),
+    );
     write(&folder, "good", "host7.example\nhost8.example/a\n");
-    let list = |name: &str| folder.path().join(name).display().to_string();
-    let tags = format!("--tag hosts={} --tag pages={}", list("hosts"), list("pages"));
-    let publish = format!("feed publish @urls {tags} --state @state-of-urls");
-    done(&folder, &format!("{publish} --profile url --fpr 1e-6 --shards 16"));
+    let above = "sign = []\nprofile = \"url\"\nfpr = 1e-6\nshards = 16\ntags = true\nallow-wins = true";
+    let both = "hosts = \"hosts\"\npages = \"pages\"";
+    declare(&folder, &above.replace("\nallow-wins = true", ""), both);
+    done(&folder, "feed publish @feed.toml");
     let out = done(
         &folder,
-        "check @urls http://www.host7.example/a/b?c http://host8.example/ http://good.example/",
+        "check @public http://www.host7.example/a/b?c http://host8.example/ http://good.example/",
     );
     assert_eq!(out, "http://www.host7.example/a/b?c\thosts,pages\nhttp://host8.example/\thosts\n");
-    let out = done(&folder, &format!("{publish} --allow @good --allow-wins"));
+    declare(&folder, above, &format!("{both}\n[allow]\ngood = \"good\""));
+    let out = done(&folder, "feed publish @feed.toml");
     assert!(out.contains("tags     hosts 299, pages 300"), "{out}");
-    assert_eq!(tool(&folder, "check @urls http://host7.example/").0, 1);
-    assert!(
-        done(&folder, &format!("verify @urls --probes 10 --tag pages={}", list("pages")))
-            .contains("tags          0 keys")
-    );
+    assert_eq!(tool(&folder, "check @public http://host7.example/").0, 1);
+    let list = folder.path().join("pages").display().to_string();
+    let verified = done(&folder, &format!("verify @public --probes 10 --tag pages={list}"));
+    assert!(verified.contains("tags          0 keys"), "{verified}");
 }
 
 /// `feed build-shard` knows no tags.
 #[test]
 fn shards_that_were_built_elsewhere_have_no_tags() {
     let folder = TempDir::new().unwrap();
-    let list = folder.path().join("list").display().to_string();
     write(&folder, "list", "a\nb\n");
-    done(&folder, &format!("feed publish @folder --tag a={list} --state @state --profile raw --shards 1"));
+    let above = "sign = []\nprofile = \"raw\"\nshards = 1\ndropped = [\"list\"]\nparts = \"parts\"";
     let digests: Vec<u8> = [b"a", b"b"].iter().flat_map(|key| hash::digest(0, *key).to_le_bytes()).collect();
     let shard = "feed build-shard --shards 1 --index 0 -o @parts";
     assert_eq!(crate::in_process::tool_with(&folder, shard, &digests).0, 0);
-    let publish = "feed publish @folder @parts --state @state";
-    refused(&folder, publish, "--without-tag a");
-    refused(
-        &folder,
-        &format!("{publish} --tag a={list}"),
-        "a folder of parts can't be combined with tags or an allowlist",
-    );
-    done(&folder, &format!("{publish} --without-tag a"));
+    declare(&folder, &format!("tags = true\n{above}"), "");
+    refused(&folder, "feed publish @feed.toml", "`parts` can't be combined with [lists], [allow] or `tags`");
+    declare(&folder, above, "");
+    let list = folder.path().join("list").display().to_string();
+    done(&folder, "feed publish @feed.toml");
     done(&folder, &format!("build --tag a={list} -o @parts/shard-00000.bloom"));
-    refused(&folder, publish, "`feed build-shard` didn't make this");
+    refused(&folder, "feed publish @feed.toml", "`feed build-shard` didn't make this");
 }
 
 /// What a client has after each generation is what the lists say; and the deltas are small.
@@ -403,28 +407,25 @@ fn shards_that_were_built_elsewhere_have_no_tags() {
 fn a_feed_with_tags() {
     let folder = TempDir::new().unwrap();
     let mut map = map(5000);
-    let publish = |folder: &TempDir, map: &Map, more: &str| {
-        let tags = lists(folder, map);
-        let rest = if map.values().any(BTreeSet::is_empty) { "@rest" } else { "" };
-        tool(folder, &format!("feed publish @feed {rest} --state @state --json{tags}{more}"))
+    let above = "sign = []\nprofile = \"raw\"\nfpr = 0.01";
+    declare(&folder, above, LISTS);
+    let publish = |map: &Map| -> Value {
+        lists(&folder, map);
+        serde_json::from_str(&done(&folder, "feed publish @feed.toml --json")).unwrap()
+    };
+    let require_client = |map: &Map| {
+        fs::write(folder.path().join("blob"), client(&folder)).unwrap();
+        require_exact(&folder, "@blob", map);
     };
     let mut bases = 0;
     for day in 0..12 {
-        let first = if day == 0 { " --profile raw --fpr 0.01" } else { "" };
-        let (code, out, err) = publish(&folder, &map, first);
-        assert_eq!(code, 0, "{err}");
-        let report: Value = serde_json::from_str(&out).unwrap();
+        let report = publish(&map);
         bases += usize::from(report["file"]["kind"] == "base");
         if day > 0 {
-            assert_eq!(
-                [&report["added"], &report["removed"], &report["retagged"]],
-                [&5, &5, &9],
-                "day {day}"
-            );
+            let changes = [&report["added"], &report["removed"], &report["retagged"]];
+            assert_eq!(changes, [&5, &5, &9], "day {day}");
         }
-        fs::write(folder.path().join("blob"), client(&folder)).unwrap();
-        require_exact(&folder, "@blob", &map);
-
+        require_client(&map);
         for i in 0..5 {
             map.remove(&format!("key-{}", day * 5 + i));
             map.insert(format!("new-{day}-{i}"), [NAMES[i % 3]].into());
@@ -438,101 +439,49 @@ fn a_feed_with_tags() {
     }
     assert_eq!(bases, 1, "all but the first are deltas");
     // If nothing is new, nothing is published.
-    let (_, out, _) = publish(&folder, &map, "");
-    assert!(out.contains("\"published\": true"));
-    let (_, out, _) = publish(&folder, &map, "");
-    assert!(out.contains("\"published\": false") && out.contains("\"retagged\": 0"), "{out}");
+    assert_eq!(publish(&map)["published"], true);
+    let report = publish(&map);
+    assert_eq!([&report["published"], &report["retagged"]], [&Value::from(false), &Value::from(0)]);
 
-    // Tags are neither forgotten nor dropped by mistake.
-    write(&folder, "list", map.keys().map(|key| format!("{key}\n")).collect::<String>());
-    let without = |names: &[&str]| {
-        let without: String = names.iter().map(|name| format!(" --without-tag {name}")).collect();
-        format!("feed publish @feed @list --state @state{without}")
-    };
-    for names in [&[][..], &NAMES[1..], &NAMES[..1]] {
-        refused(&folder, &without(names), "the feed had a tag");
-    }
-    // Tags can be dropped one by one.
-    let list = folder.path().join("list").display().to_string();
-    let one =
-        format!("feed publish @feed --state @state --tag {}={list} --tag {}={list}", NAMES[0], NAMES[2]);
-    refused(&folder, &one, &format!("the feed had a tag {}", NAMES[1]));
-    // The list of all keys takes the place of the one of those without a tag.
-    let one_less = format!("{one} --without-tag {}", NAMES[1]);
-    refused(&folder, &one_less, "rest: this list is missing, and had 874 keys");
-    done(&folder, &format!("{one_less} --max-removed 100%"));
-    done(&folder, &one);
-    let out = done(&folder, &without(&[NAMES[0], NAMES[2]]));
+    // Tags aren't taken from most keys by mistake, nor given to the keys of another list.
+    let untagged = "malware = \"malware\"\nphishing = \"phishing\"\nspam = \"spam\"\nrest = \"rest\"";
+    declare(&folder, above, untagged);
+    refused(&folder, "feed publish @feed.toml", "keys would get other tags");
+    let swapped = LISTS
+        .replace("file = \"malware\"", "file = \"x\"")
+        .replace("file = \"phishing\"", "file = \"malware\"");
+    declare(&folder, above, &swapped.replace("file = \"x\"", "file = \"phishing\""));
+    refused(&folder, "feed publish @feed.toml", "phishing: this list has ");
+    // A tag may go with its list, and all of them when that is meant.
+    map.values_mut().for_each(|names| {
+        names.remove("spam");
+    });
+    let two = LISTS.replace("spam = { file = \"spam\", tag = \"spam\" }\n", "");
+    declare(&folder, &format!("dropped = [\"spam\"]\n{above}"), &two);
+    publish(&map);
+    require_client(&map);
+    declare(&folder, above, untagged.replace("spam = \"spam\"\n", "").as_str());
+    let out = done(&folder, "feed publish @feed.toml --max-removed 100%");
     assert!(out.contains("the lists have no tags any more"), "{out}");
-    assert_eq!(done(&folder, "feed publish @feed @list --state @state").matches("unchanged").count(), 1);
-    // It is split again.
-    let (code, _, err) = publish(&folder, &map, "");
-    assert!(code == 2 && err.contains("rest: ") && err.contains("--max-removed"), "{err}");
-    let (_, out, _) = publish(&folder, &map, " --max-removed 100%");
-    assert!(out.contains("\"kind\": \"base\""), "{out}");
-    let verified = done(&folder, "feed verify @feed");
-    assert!(verified.contains("tags        phishing "), "{verified}");
-    fs::write(folder.path().join("blob"), client(&folder)).unwrap();
-    require_exact(&folder, "@blob", &map);
+    declare(&folder, above, &two);
+    let out = done(&folder, "feed publish @feed.toml");
+    assert!(out.contains("the lists have tags now"), "{out}");
+    require_client(&map);
 }
 
+/// The names of tags add up until there is a new base.
 #[test]
-fn a_list_keeps_its_tag() {
-    for shards in ["", " --shards 2"] {
-        let folder = TempDir::new().unwrap();
-        write(&folder, "list", "a\nb\n");
-        write(&folder, "other", "c\n");
-        let publish = "feed publish @feed @list @other --state @state";
-        let tag = format!("{publish} --tag t={}", folder.path().join("list").display());
-        done(&folder, &format!("{tag} --profile raw --fpr 1e-6{shards}"));
-        for again in [&tag, publish] {
-            assert!(done(&folder, again).contains("unchanged"), "{again}");
-        }
-        assert_eq!(done(&folder, "check @feed a c"), "a\tt\nc\n");
-        // As cron may write the path: it is the file that counts.
-        let elsewhere = publish.replace("@list", "@feed/../list");
-        assert!(done(&folder, &elsewhere).contains("unchanged"));
-        assert_eq!(done(&folder, "check @feed a c"), "a\tt\nc\n");
-        // Twice, however it is written, is once.
-        let twice = publish.replace("@list", "@list @feed/../list");
-        assert!(done(&folder, &twice).contains("unchanged"));
-        // Another list with this tag would silently take it away.
-        let other = format!("{publish} --tag t={}", folder.path().join("other").display());
-        refused(&folder, &other, "--tag t is given twice; join its lists");
-        done(&folder, &format!("{publish} --without-tag t"));
-        assert_eq!(done(&folder, "check @feed a c"), "a\nc\n");
-        assert!(done(&folder, publish).contains("unchanged"));
-    }
-}
-
-#[test]
-fn tags_are_given_up_once() {
+fn more_tags_than_a_filter_can_have() {
     let folder = TempDir::new().unwrap();
     write(&folder, "list", "a\nb\n");
-    write(&folder, "other", "c\n");
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    let publish = format!("feed publish @feed --state @state --tag list={}", path("list"));
-    done(&folder, &format!("{publish} --tag other={} --profile raw --fpr 0.01", path("other")));
-    refused(
-        &folder,
-        &format!("{publish} --without-tag othr"),
-        "--without-tag othr: the feed has no such tag",
-    );
-    // A tag without keys is dropped without any change.
-    write(&folder, "other", "");
-    done(&folder, &format!("{publish} --tag other={} --allow-empty", path("other")));
-    refused(&folder, &publish, "the feed had a tag other");
-    assert!(done(&folder, &format!("{publish} --without-tag other")).contains("unchanged"));
-    done(&folder, &publish);
-    // Their names add up until there is a new base.
-    let tags =
-        |range: std::ops::Range<u32>, option: &dyn Fn(u32) -> String| range.map(option).collect::<String>();
-    let list = path("list");
-    let with = |i| format!(" --tag tag-{i}={list}");
-    let without = |i| format!(" --without-tag tag-{i}");
-    done(&folder, &format!("feed publish @feed --state @state --without-tag list{}", tags(0..130, &with)));
-    let replaced = format!("{}{}", tags(130..260, &with), tags(0..130, &without));
-    let said = done(&folder, &format!("feed publish @feed --state @state{replaced}"));
+    let lines =
+        |tags: std::ops::Range<u32>| tags.map(|i| format!("tag-{i} = \"list\"\n")).collect::<String>();
+    let above = "sign = []\nprofile = \"raw\"\nfpr = 0.01\ntags = true";
+    declare(&folder, above, &lines(0..130));
+    done(&folder, "feed publish @feed.toml");
+    let dropped: Vec<_> = (0..130).map(|i| format!("\"tag-{i}\"")).collect();
+    declare(&folder, &format!("dropped = [{}]\n{above}", dropped.join(", ")), &lines(130..260));
+    let said = done(&folder, "feed publish @feed.toml");
     assert!(said.contains("with the tags that were dropped, there would be more than 255"), "{said}");
     fs::write(folder.path().join("blob"), client(&folder)).unwrap();
     let said = done(&folder, "check @blob a");
@@ -541,7 +490,7 @@ fn tags_are_given_up_once() {
 
 /// The blob that a client makes of the files of the feed.
 fn client(folder: &TempDir) -> Vec<u8> {
-    let dir = folder.path().join("feed");
+    let dir = folder.path().join("public");
     let payload = payload(&dir.join("feed.json"));
     let files = payload["files"].as_array().unwrap().iter();
     let mut files = files.map(|file| fs::read(dir.join(file["sha256"].as_str().unwrap())).unwrap());
@@ -567,48 +516,24 @@ fn decoded(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Whoever brings back an old copy of the state can't know which tags have come since.
-#[test]
-fn an_old_state_drops_no_tag() {
-    for shards in ["", " --shards 2"] {
-        let folder = TempDir::new().unwrap();
-        write(&folder, "list", "a\nb\n");
-        write(&folder, "other", "c\n");
-        let path = |name: &str| folder.path().join(name).display().to_string();
-        let publish = "feed publish @feed --state @state @list";
-        done(&folder, &format!("{publish} --tag list={} --profile raw --fpr 0.01{shards}", path("list")));
-        let state = ["state.json", "members-1.digests"].map(|name| folder.path().join("state").join(name));
-        let old: Vec<_> =
-            state.iter().filter(|path| path.exists()).map(|path| fs::read(path).unwrap()).collect();
-        done(&folder, &format!("{publish} --tag other={}", path("other")));
-        state.iter().zip(&old).for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
-        refused(&folder, &format!("{publish} @other"), "the feed had a tag other, which clients may ask for");
-        assert_eq!(done(&folder, "check @feed a c"), "a\tlist\nc\tother\n");
-        let (code, _, err) = tool(&folder, &format!("{publish} --without-tag other --max-removed 100%"));
-        assert!(code == 0 && err.contains("the state was an old copy") && err.lines().count() == 1, "{err}");
-        assert_eq!(done(&folder, "check @feed a"), "a\tlist\n");
-    }
-}
-
 /// The keys of a tag may also go because an allowlist has grown.
 #[test]
 fn an_allowlist_that_takes_the_keys_of_a_tag_is_refused() {
-    for shards in ["", " --shards 2"] {
+    for shards in ["", "\nshards = 2"] {
         let folder = TempDir::new().unwrap();
         let keys =
             |prefix: &str, count: u32| (0..count).map(|i| format!("{prefix}-{i}\n")).collect::<String>();
         write(&folder, "large", keys("large", 5000));
         write(&folder, "small", keys("small", 150));
         write(&folder, "allow", "good\n");
-        let path = |name: &str| folder.path().join(name).display().to_string();
-        let tags = format!("--tag large={} --tag small={}", path("large"), path("small"));
-        let publish = format!("feed publish @feed --state @state {tags}");
-        done(&folder, &format!("{publish} --profile raw --allow {} --allow-wins{shards}", path("allow")));
+        let above = format!("sign = []\nprofile = \"raw\"\ntags = true\nallow-wins = true{shards}");
+        declare(&folder, &above, "large = \"large\"\nsmall = \"small\"\n[allow]\ngood = \"allow\"");
+        done(&folder, "feed publish @feed.toml");
         write(&folder, "allow", keys("small", 30));
-        done(&folder, &publish);
+        done(&folder, "feed publish @feed.toml");
         write(&folder, "allow", keys("small", 150));
-        let words = "--tag small: 120 of 120 keys would be removed, and at most 25% may be";
-        refused(&folder, &publish, words);
-        done(&folder, &format!("{publish} --max-removed 100%"));
+        let words = "small: 120 of 120 keys would be removed, and at most 25% may be";
+        refused(&folder, "feed publish @feed.toml", words);
+        done(&folder, "feed publish @feed.toml --max-removed 100%");
     }
 }
