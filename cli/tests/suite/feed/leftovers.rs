@@ -5,10 +5,7 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use super::{
-    at, check, copy, feed, files, generation, in_state, names, publish, read, tell, verify, with_state,
-    write_list,
-};
+use super::{at, check, feed, files, generation, in_state, names, publish, read, tell, verify, write_list};
 use crate::in_process::{Hook, done, tool, tool_on, write};
 
 /// Something that can't be deleted: a folder where the file should be.
@@ -93,32 +90,6 @@ fn what_cannot_be_deleted_is_told_by_each_run() {
         assert_eq!(run(&folder, 31), (0, String::new()));
     }
     check(&read(&folder), 0..3050, 0..0, 1e-3);
-}
-
-/// The other copy of the state may have named a file again since, and dropped it a moment ago.
-#[test]
-fn an_old_copy_of_a_state_deletes_nothing_before_its_time() {
-    let folder = feed("");
-    let [first, second] = [0..1000, 5000..6000];
-    let base = || verify(&folder)["files"][0]["sha256"].as_str().unwrap().to_owned();
-    write_list(&folder, first.clone());
-    publish(&folder, 0, "");
-    let of_first = base();
-    write_list(&folder, second.clone());
-    publish(&folder, 1, "--max-removed 100%");
-    assert_ne!(base(), of_first);
-    with_state(&folder, "other");
-    copy(&folder, "state", "other");
-    write_list(&folder, first);
-    publish(&folder, 2, "--max-removed 100%");
-    assert_eq!(base(), of_first);
-    write_list(&folder, second);
-    publish(&folder, 3, "--max-removed 100%");
-    // A day after the copy saw the file dropped, but not after it was.
-    for (hours, is_kept) in [(26, true), (26 + 23, true), (26 + 24, false)] {
-        done(&folder, &format!("feed publish @other.toml {}", at(hours)));
-        assert_eq!(names(&folder).contains(&of_first), is_kept, "{hours}");
-    }
 }
 
 /// The state can be written before the manifest, but not again after it.
