@@ -84,6 +84,12 @@ pub fn write(folder: &TempDir, file: &str, text: impl AsRef<[u8]>) {
     fs::write(folder.path().join(file), text).unwrap();
 }
 
+/// Writes feed.toml: an id, these lines, and these lists.
+pub fn declare(folder: &TempDir, above: &str, lists: &str) {
+    let text = format!("id = \"00112233445566778899aabbccddeeff\"\n{above}\n[lists]\n{lists}\n");
+    write(folder, "feed.toml", text);
+}
+
 pub fn read(folder: &TempDir, file: &str) -> Vec<u8> {
     fs::read(folder.path().join(file)).unwrap()
 }

@@ -12,4 +12,3 @@ mod program;
 mod shards;
 mod tags;
 mod tool;
-mod trust;

@@ -6,11 +6,12 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
-use super::{at, feed, names, publish, verify, write_list};
+use super::{at, feed, names, publish, tell, verify, write_list};
 use crate::in_process::{age, done, refused, tool, write};
 
 const DAY: u64 = 24 * 60 * 60;
-const SHARDED: &str = "feed publish @public @list --state @state --profile raw --shards 512 --fpr 0.01";
+const SHARDED: &str = "shards = 512\nfpr = 0.01";
+const PUBLISH: &str = "feed publish @feed.toml";
 
 /// Makes everything in the folder look as if it had been written `seconds` ago.
 fn age_all(folder: &TempDir, seconds: u64) {
@@ -73,10 +74,10 @@ fn files_that_a_lost_state_left_go_once_the_generation_is_a_day_old() {
 
 #[test]
 fn generations_of_a_sharded_filter_go_but_the_last() {
-    let folder = TempDir::new().unwrap();
+    let folder = feed(SHARDED);
     let build = |range: std::ops::Range<u32>| {
         write_list(&folder, range);
-        done(&folder, SHARDED);
+        done(&folder, PUBLISH);
     };
     build(0..3000);
     let first = names(&folder);
@@ -89,7 +90,8 @@ fn generations_of_a_sharded_filter_go_but_the_last() {
     let said = done(&folder, "feed forget @public");
     assert!(said.starts_with("deleted  2 files of ") && said.lines().count() == 1, "{said}");
     // A new folder with the same list has the same files.
-    done(&folder, &SHARDED.replace("@state", "@other").replace("@public", "@new"));
+    tell(&folder, &format!("state = \"other\"\npublic = \"new\"\n{SHARDED}"), "");
+    done(&folder, PUBLISH);
     let new: BTreeSet<_> = fs::read_dir(folder.path().join("new"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -100,15 +102,15 @@ fn generations_of_a_sharded_filter_go_but_the_last() {
 
 #[test]
 fn what_cannot_be_read_is_no_reason_to_delete() {
-    let folder = TempDir::new().unwrap();
+    let folder = feed(SHARDED);
     write_list(&folder, 0..3000);
     fs::create_dir(folder.path().join("empty")).unwrap();
     write(&folder, &format!("empty/{}", "ab".repeat(32)), "somebody's");
     refused(&folder, "feed forget @empty --grace 0s", "there is no feed.json or shards.json here");
     refused(&folder, "feed forget @nowhere", "nowhere");
-    done(&folder, SHARDED);
+    done(&folder, PUBLISH);
     write_list(&folder, 0..3001);
-    done(&folder, SHARDED);
+    done(&folder, PUBLISH);
     let all = names(&folder);
     // A page is as long as 256 entries of 40 bytes.
     let length = |name: &str| fs::metadata(folder.path().join("public").join(name)).unwrap().len();
@@ -135,10 +137,10 @@ fn what_cannot_be_read_is_no_reason_to_delete() {
 /// The state still lists the pages that are gone.
 #[test]
 fn a_feed_with_shards_goes_on_after_its_old_pages_were_deleted() {
-    let folder = TempDir::new().unwrap();
+    let folder = feed(SHARDED);
     let publish = |hours: u32| {
         write_list(&folder, 0..3000 + hours);
-        let (code, _, err) = tool(&folder, &format!("{SHARDED} {}", at(hours)));
+        let (code, _, err) = tool(&folder, &format!("{PUBLISH} {}", at(hours)));
         (code, err)
     };
     assert_eq!(publish(0).0, 0);

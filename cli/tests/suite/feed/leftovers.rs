@@ -1,11 +1,11 @@
 //! Files that are no longer needed are deleted: old ones, and those of runs that failed or were killed.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 
 use serde_json::{Value, json};
 
-use super::{at, check, description, feed, files, names, publish, read, verify, write_list};
+use super::{at, check, feed, files, generation, in_state, names, publish, read, tell, verify, write_list};
 use crate::in_process::{Hook, done, tool, tool_on, write};
 
 /// Something that can't be deleted: a folder where the file should be.
@@ -18,74 +18,31 @@ fn put_folder(path: &std::path::Path) {
 
 /// Publishes the list. Returns the exit code, and what was said on standard error.
 fn run(folder: &tempfile::TempDir, hours: u32) -> (u8, String) {
-    let more = format!("{} {}", at(hours), description(folder));
-    let args = format!("feed publish @public @list --state @state --sign @key {more}");
-    let (code, _, err) = tool(folder, &args);
+    let (code, _, err) = tool(folder, &format!("feed publish @feed.toml {}", at(hours)));
     (code, err)
-}
-
-/// A crontab's line says none of it, whatever became of the run that said it: the first, or the first after a loss.
-#[test]
-fn a_run_that_begins_and_fails_has_said_what_the_feed_is() {
-    for is_lost in [false, true] {
-        let folder = feed("");
-        let manifest = folder.path().join("public/feed.json");
-        let state = folder.path().join("state");
-        write_list(&folder, 0..1000);
-        write(&folder, "good", "key-1.example\n");
-        let publish = "feed publish @public @list --state @state --sign @key";
-        if is_lost {
-            done(&folder, &format!("{publish} --profile raw"));
-            fs::remove_dir_all(&state).unwrap();
-        }
-        // Everything is ready but the manifest, where a folder appears.
-        let old = fs::read(&manifest).ok();
-        let mut input = Hook(|_: &[u8]| {
-            if !manifest.is_dir() {
-                put_folder(&manifest);
-            }
-            Ok(())
-        });
-        let list = folder.path().join("list").display().to_string();
-        let begin = format!(
-            "feed publish @public - --state @state --sign @key --profile raw --allow-empty --tag x={list} --allow \
-             @good --allow-wins --expires-in 1d"
-        );
-        let mut err = Vec::new();
-        assert_eq!(tool_on(&folder, &begin, &mut input, &mut io::sink(), &mut err), 2);
-        let err = String::from_utf8(err).unwrap();
-        assert!(err.contains("feed.json: is a directory") || err.contains("Is a directory"), "{err}");
-        fs::remove_dir(&manifest).unwrap();
-        if let Some(old) = old {
-            fs::write(&manifest, old).unwrap();
-        }
-        done(&folder, publish);
-        let head = verify(&folder);
-        let lasts = head["expires"].as_u64().unwrap() - head["createdAt"].as_u64().unwrap();
-        assert_eq!((lasts, &head["count"]), (24 * 60 * 60 * 1000, &999.into()));
-        let blob = read(&folder);
-        assert_eq!(blob.stack().tags(b"key-2.example").unwrap(), ["x"]);
-        assert!(!blob.stack().has(b"key-1.example"));
-    }
 }
 
 /// Nobody relies on a feed that never came, even if its first number is used up.
 #[test]
 fn a_feed_that_was_never_published_can_be_described_anew() {
-    let folder = feed("");
+    let folder = feed("profile = \"url\"");
     write_list(&folder, 0..100);
-    done(&folder, "feed publish @public @list --state @state --profile url");
+    // Everything is ready but the manifest, where a folder is.
+    fs::create_dir_all(folder.path().join("public/feed.json")).unwrap();
+    let (code, err) = run(&folder, 0);
+    assert!(code == 2 && err.contains("feed.json: is a directory"), "{err}");
+    fs::remove_dir(folder.path().join("public/feed.json")).unwrap();
     // As a run leaves it that couldn't put its manifest in place.
+    publish(&folder, 0, "");
+    let before = generation(&folder);
     fs::remove_dir_all(folder.path().join("public")).unwrap();
     let json = folder.path().join("state/state.json");
     let mut state: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
-    for (field, value) in [("members", Value::Null), ("manifest", json!("")), ("files", json!([]))] {
-        state[field] = value;
-    }
+    (state["whole"], state["manifest"]) = (Value::Null, json!(""));
     fs::write(&json, state.to_string()).unwrap();
-    let (code, out, err) = tool(&folder, "feed publish @public @list --state @state --profile raw");
-    assert!(code == 0 && out.contains("generation 2"), "{out}{err}");
-    assert!(err.contains("nobody has signed this"), "{err}");
+    tell(&folder, "", "");
+    publish(&folder, 1, "");
+    assert!(generation(&folder) > before);
 }
 
 #[test]
@@ -135,36 +92,6 @@ fn what_cannot_be_deleted_is_told_by_each_run() {
     check(&read(&folder), 0..3050, 0..0, 1e-3);
 }
 
-/// The other copy of the state may have named a file again since, and dropped it a moment ago.
-#[test]
-fn an_old_copy_of_a_state_deletes_nothing_before_its_time() {
-    let folder = feed("");
-    let [first, second] = [0..1000, 5000..6000];
-    let base = || verify(&folder)["files"][0]["sha256"].as_str().unwrap().to_owned();
-    write_list(&folder, first.clone());
-    publish(&folder, 0, "");
-    let of_first = base();
-    write_list(&folder, second.clone());
-    publish(&folder, 1, "--max-removed 100%");
-    assert_ne!(base(), of_first);
-    let at = |name: &str| folder.path().join(name);
-    fs::create_dir(at("other")).unwrap();
-    for file in fs::read_dir(at("state")).unwrap().map(|file| file.unwrap().path()) {
-        fs::copy(&file, at("other").join(file.file_name().unwrap())).unwrap();
-    }
-    write_list(&folder, first);
-    publish(&folder, 2, "--max-removed 100%");
-    assert_eq!(base(), of_first);
-    write_list(&folder, second);
-    publish(&folder, 3, "--max-removed 100%");
-    // A day after the copy saw the file dropped, but not after it was.
-    for (hours, is_kept) in [(26, true), (26 + 23, true), (26 + 24, false)] {
-        let at = super::at(hours);
-        done(&folder, &format!("feed publish @public @list --state @other --sign @key {at}"));
-        assert_eq!(names(&folder).contains(&of_first), is_kept, "{hours}");
-    }
-}
-
 /// The state can be written before the manifest, but not again after it.
 #[test]
 fn a_generation_that_is_published_is_no_failure_if_cleaning_fails() {
@@ -173,13 +100,14 @@ fn a_generation_that_is_published_is_no_failure_if_cleaning_fails() {
         write_list(&folder, 0..keys);
         publish(&folder, hours, "");
     }
+    tell(&folder, "grace = \"0s\"", "");
     write_list(&folder, 0..3030);
     let path = |name: &str| folder.path().join(name);
-    let (state, kept, stuck) = (path("state/state.json"), path("kept"), path("state/members-77.digests"));
-    let list = fs::read(path("list")).unwrap();
-    // Cleaning comes first, too, and each file that can't be deleted is told once.
-    let mut list = list.chain(Hook(|_: &[u8]| if stuck.exists() { Ok(()) } else { fs::create_dir(&stuck) }));
+    let delta = verify(&folder)["files"][1]["sha256"].as_str().unwrap().to_owned();
+    put_folder(&path("public").join(&delta));
+    let (state, kept) = (path("state/state.json"), path("kept"));
     let mut said = String::new();
+    // The first line is about the file that can't be deleted, once the manifest is in place.
     let mut err = Hook(|bytes: &[u8]| {
         if said.is_empty() {
             fs::rename(&state, &kept)?;
@@ -188,48 +116,53 @@ fn a_generation_that_is_published_is_no_failure_if_cleaning_fails() {
         said += std::str::from_utf8(bytes).unwrap();
         Ok(())
     });
-    // Merges the delta before, which goes at once.
-    let args = format!("feed publish @public - --state @state --sign @key --grace 0s {}", at(2));
-    let code = tool_on(&folder, &args, &mut list, &mut io::sink(), &mut err);
-    assert!(code == 0 && said.lines().count() == 2, "{code} {said}");
-    let words = "generation 3 is published, but files that aren't needed may not have been deleted: ";
-    assert!(said.contains(words) && said.contains("state.json: is a directory"), "{said}");
-    assert_eq!(verify(&folder)["generation"], 3);
-    [&state, &stuck].iter().for_each(|folder| fs::remove_dir(folder).unwrap());
+    let args = format!("feed publish @feed.toml {}", at(2));
+    let code = tool_on(&folder, &args, &mut io::empty(), &mut io::sink(), &mut err);
+    assert!(code == 0 && said.contains(&delta), "{code} {said}");
+    let words =
+        format!("generation {} is published, but not all that isn't needed was deleted", generation(&folder));
+    assert!(said.contains(&words) && said.contains("state.json: is a directory"), "{said}");
+    assert_eq!(verify(&folder)["count"], 3030);
+    [&state, &path("public").join(&delta)].iter().for_each(|folder| fs::remove_dir(folder).unwrap());
     fs::rename(&kept, &state).unwrap();
     assert_eq!(publish(&folder, 3, "")["published"], false);
+    assert_eq!(names(&folder).len(), 2);
     check(&read(&folder), 0..3030, 0..0, 1e-3);
 }
 
 /// As on a full disk, where each run would make it fuller.
 #[test]
 fn a_run_that_fails_leaves_nothing() {
-    let folder = feed("");
-    write_list(&folder, 0..3000);
-    publish(&folder, 0, "");
-    let before = files(&folder);
-    // Here a run fails after it has written its delta.
-    let digests = folder.path().join("state/members-2.digests");
-    put_folder(&digests);
-    for i in 1..6 {
-        write_list(&folder, 0..3000 + 10 * i);
-        let (code, err) = run(&folder, i);
-        assert!(
-            code == 2 && err.lines().last().unwrap().contains("members-2.digests: is a directory"),
-            "{err}"
-        );
-        assert_eq!(files(&folder), before);
+    let [folder, other] = [feed(""), feed("")];
+    for folder in [&folder, &other] {
+        write_list(folder, 0..3000);
+        publish(folder, 0, "");
+        write_list(folder, 5..3010);
     }
-    // A new base, since the old one is damaged. The old list is to be signed anew instead, for which its base is mended.
+    // A folder is in the way of the digests, whose name another feed of the same lists tells.
+    publish(&other, 1, "");
+    let name = in_state(&other, "members-").file_name().unwrap().to_owned();
+    let digests = folder.path().join("state").join(name);
+    fs::create_dir(&digests).unwrap();
+    fs::write(digests.join("file"), "").unwrap();
+    let all = || (files(&folder), fs::read_dir(folder.path().join("state")).unwrap().count());
+    let before = all();
+    for hours in 1..6 {
+        let (code, err) = run(&folder, hours);
+        assert!(code == 2 && err.lines().last().unwrap().contains(": is a directory"), "{err}");
+        assert!(all() == before, "{hours}");
+    }
+    // The last list is signed anew, for which its damaged base is mended.
     let base = verify(&folder)["files"][0]["sha256"].as_str().unwrap().to_owned();
     write(&folder, &format!("public/{base}"), "damaged");
-    assert_eq!(run(&folder, 6).0, 2);
-    assert_eq!(files(&folder), before);
-    fs::remove_dir(digests).unwrap();
-    let report = publish(&folder, 7, "");
-    assert_eq!((&report["generation"], &report["files"]), (&2.into(), &2.into()));
+    let (code, err) = run(&folder, 6);
+    assert!(code == 2 && err.contains("the last list was signed anew"), "{err}");
+    assert_eq!(names(&folder), before.0.keys().cloned().collect());
+    check(&read(&folder), 0..3000, 0..0, 1e-3);
+    fs::remove_dir_all(digests).unwrap();
+    assert_eq!(publish(&folder, 7, "")["files"], 2);
     assert_eq!(names(&folder).len(), 3);
-    check(&read(&folder), 0..3050, 0..0, 1e-3);
+    check(&read(&folder), 5..3010, 0..5, 1e-3);
 }
 
 /// Whether that run publishes or is refused.
@@ -263,10 +196,12 @@ fn a_list_in_the_folder_of_the_state_stays() {
     let folder = feed("");
     let lists = ["members-20261128", "removed-cafe", "parts-1"];
     fs::create_dir(folder.path().join("data")).unwrap();
-    for shards in ["", " --shards 2"] {
+    for shards in ["", "\nshards = 2"] {
         lists.iter().for_each(|list| write(&folder, &format!("data/{list}"), "a\nb\n"));
-        let args = format!("@public{} @data/{} --state @data --profile raw{shards}", shards.len(), lists[0]);
-        done(&folder, &format!("feed publish {args}"));
+        write(&folder, "list", "c\n");
+        let above = format!("state = \"data\"\npublic = \"public{}\"{shards}", shards.len());
+        tell(&folder, &above, &format!("more = \"data/{}\"", lists[0]));
+        done(&folder, "feed publish @feed.toml");
         for list in lists {
             assert_eq!(fs::read_to_string(folder.path().join("data").join(list)).unwrap(), "a\nb\n");
         }

@@ -1,14 +1,15 @@
 //! One run at a time, and runs that are killed.
 
 use std::fs;
-use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::{check, feed, key, names, publish, publish_refused, read, verify, write_list};
-use crate::in_process::{Hook, age, arguments, done, tool_on};
+use super::{
+    check, feed, generation, key, names, publish, publish_refused, read, tell, told_as, verify, write_list,
+};
+use crate::in_process::{age, arguments, done};
 
 #[test]
 fn one_run_at_a_time() {
@@ -37,10 +38,8 @@ fn waiting(folder: &TempDir) -> (std::process::Child, fs::File) {
         fs::remove_file(&pipe).unwrap();
     }
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let args = arguments(
-        folder,
-        "feed publish @public @pipe --state @state --sign @key --expires-in 36500d --profile raw",
-    );
+    told_as(folder, "pipe", "\"list\"", "\"pipe\"");
+    let args = arguments(folder, "feed publish @pipe.toml");
     let mut command = Command::new(env!("CARGO_BIN_EXE_bloom-wasm"));
     let mut child = command.args(&args[1..]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     // Ends when the run has opened the other end. If the run fails, that is never.
@@ -95,26 +94,6 @@ fn a_run_that_lost_its_lock_changes_nothing() {
 
 #[test]
 #[cfg(unix)]
-fn a_lock_that_cannot_be_read_is_named() {
-    let folder = feed("");
-    let state = folder.path().join("state");
-    let mut input = Hook(|_: &[u8]| {
-        if state.is_dir() {
-            fs::rename(&state, folder.path().join("moved"))?;
-            fs::write(&state, "")?;
-        }
-        Ok(())
-    });
-    let (args, mut err) =
-        ("feed publish @public - --state @state --sign @key --allow-empty --profile raw", Vec::new());
-    let code = tool_on(&folder, args, &mut input, &mut io::sink(), &mut err);
-    let err = String::from_utf8(err).unwrap();
-    let words = format!("may not have been deleted: {}: ", state.join("feed.lock").display());
-    assert!(code == 2 && err.contains(&words), "{code} {err}");
-}
-
-#[test]
-#[cfg(unix)]
 fn a_signal_takes_the_lock_away_and_kill_9_does_not() {
     let folder = feed("");
     write_list(&folder, 0..10);
@@ -142,14 +121,14 @@ fn spawn(folder: &TempDir, args: &str) -> std::process::Child {
 #[test]
 #[ignore = "long: npm run test:all"]
 fn a_killed_publisher_leaves_a_whole_feed() {
-    let folder = feed("");
-    let args = "feed publish @public @list --state @state --sign @key --expires-in 36500d --profile raw";
+    let folder = feed("expires-in = \"36500d\"");
+    let args = "feed publish @feed.toml";
     write_list(&folder, 0..50_000);
     let begun = std::time::Instant::now();
     assert!(spawn(&folder, args).wait().unwrap().success());
     let mut whole = begun.elapsed();
     // The generation in place, and the first key of its list.
-    let (mut killed, mut taking_over, mut last) = (0, 0, (1, 0));
+    let (mut killed, mut taking_over, mut last) = (0, 0, (generation(&folder), 0));
     for i in 0..50 {
         let from = 10 * i + 10;
         write_list(&folder, from..50_000 + from);
@@ -183,7 +162,8 @@ fn a_killed_publisher_leaves_a_whole_feed() {
     check(&read(&folder), 500..50_500, 0..500, 1e-3);
     let named = verify(&folder)["files"].as_array().unwrap().len();
     // Everything else goes, even what killed runs wrote.
-    assert!(spawn(&folder, &format!("{args} --grace 0s")).wait().unwrap().success());
+    tell(&folder, "expires-in = \"36500d\"\ngrace = \"0s\"", "");
+    assert!(spawn(&folder, args).wait().unwrap().success());
     assert_eq!(names(&folder).len(), named + 1);
     let state: Vec<_> =
         fs::read_dir(folder.path().join("state")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -198,14 +178,16 @@ fn a_killed_publisher_leaves_a_whole_feed() {
 #[test]
 #[ignore = "long: npm run test:all"]
 fn two_publishers_never_collide() {
-    let folder = feed("");
+    let folder = feed("expires-in = \"36500d\"");
+    let mut last = 0;
     for i in 0..20 {
         write_list(&folder, 10 * i..20_000 + 10 * i);
-        let args = "feed publish @public @list --state @state --sign @key --expires-in 36500d --profile raw";
+        let args = "feed publish @feed.toml";
         let mut children = [spawn(&folder, args), spawn(&folder, args)];
         let codes = children.each_mut().map(|child| child.wait().unwrap().code().unwrap());
         assert!(codes == [0, 0] || codes == [0, 2] || codes == [2, 0], "{codes:?}");
-        assert_eq!(verify(&folder)["generation"], i + 1);
+        assert!(generation(&folder) > last);
+        last = generation(&folder);
         assert!(Path::new(&folder.path().join("state/state.json")).exists());
     }
 }

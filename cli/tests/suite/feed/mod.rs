@@ -1,13 +1,18 @@
-//! `feed publish`, `verify`, `forget`, `keygen` and `pubkey`. What is published is read back with only the library: the
-//! payload from the manifest, each file by its name, the deltas one after another.
+//! `feed init`, `publish`, `verify`, `forget`, `keygen` and `pubkey`. What is published is read back with only the
+//! library: the payload from the manifest, each file by its name, the deltas one after another.
 
 mod damage;
 mod forget;
 mod generations;
 mod guard;
+mod host;
+mod init;
+mod keys;
 mod leftovers;
 mod lock;
 mod pubkey;
+mod renewal;
+mod said;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,21 +22,52 @@ use bloom_wasm::{Delta, Filter};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::in_process::{KEY, PUBLIC_KEY, done, tool, write};
+use crate::in_process::{self, KEY, PUBLIC_KEY, declare, done, tool, write};
 
-/// A folder for a feed that has no generation yet. The options describe it.
-fn feed(options: &str) -> TempDir {
+/// A folder for a feed of one list that has no generation yet, with these lines in its feed.toml.
+fn feed(above: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
     write(&folder, "key", KEY);
-    let profile = if options.contains("--profile") { "" } else { "--profile raw" };
-    write(&folder, "description", format!("{profile} {options}").trim());
+    tell(&folder, above, "");
     folder
 }
 
-/// The description that only the first run is given.
-fn description(folder: &TempDir) -> String {
-    let begun = folder.path().join("state/state.json").exists();
-    if begun { String::new() } else { fs::read_to_string(folder.path().join("description")).unwrap() }
+/// Writes feed.toml: these lines, and what stands below the list. The feed has raw keys, and is signed, unless they say
+/// otherwise.
+fn tell(folder: &TempDir, above: &str, below: &str) {
+    let defaults = [("profile", "\"raw\""), ("sign", "[\"key\"]")];
+    let defaults = defaults.iter().filter(|(key, _)| !above.contains(&format!("{key} =")));
+    let defaults: String = defaults.map(|(key, value)| format!("{key} = {value}\n")).collect();
+    declare(folder, &(defaults + above), &format!("list = \"list\"\n{below}"));
+}
+
+/// Writes NAME.toml, which says the same as feed.toml with other words.
+fn told_as(folder: &TempDir, name: &str, from: &str, to: &str) {
+    let text = String::from_utf8(in_process::read(folder, "feed.toml")).unwrap();
+    assert!(text.contains(from), "{text}");
+    write(folder, &format!("{name}.toml"), text.replace(from, to));
+}
+
+/// Writes NAME.toml, which says the same with another folder for the state.
+fn with_state(folder: &TempDir, name: &str) {
+    told_as(folder, name, "id = ", &format!("state = \"{name}\"\nid = "));
+}
+
+/// Copies a folder, in place of what was there.
+fn copy(folder: &TempDir, from: &str, to: &str) {
+    let [from, to] = [from, to].map(|name| folder.path().join(name));
+    if to.exists() {
+        fs::remove_dir_all(&to).unwrap();
+    }
+    fs::create_dir(&to).unwrap();
+    for entry in fs::read_dir(&from).unwrap() {
+        let name = entry.unwrap().file_name();
+        fs::copy(from.join(&name), to.join(&name)).unwrap();
+    }
+}
+
+fn lose(folder: &TempDir, dir: &str) {
+    fs::remove_dir_all(folder.path().join(dir)).unwrap();
 }
 
 fn key(i: u32) -> String {
@@ -50,21 +86,39 @@ fn at(hours: u32) -> String {
     format!("--created-at {MONTH}-{:02}T{:02}:00:00Z", hours / 24 + 1, hours % 24)
 }
 
-/// Publishes the list some hours after the first time. Returns the report.
+/// Publishes the feed some hours after the first time. Returns the report.
 fn publish(folder: &TempDir, hours: u32, options: &str) -> Value {
-    let at = format!("{} {} {options}", at(hours), description(folder));
-    let args = format!("feed publish @public @list --state @state --sign @key --json {at}");
+    let args = format!("feed publish @feed.toml --json {} {options}", at(hours));
     serde_json::from_str(&done(folder, &args)).unwrap()
 }
 
-/// Publishes the list, which must be refused with these words in the only line. Returns that line.
+/// Publishes the feed, which must be refused with these words in the only line. Returns that line.
 fn publish_refused(folder: &TempDir, hours: u32, options: &str, words: &str) -> String {
-    let at = format!("{} {} {options}", at(hours), description(folder));
-    let args = format!("feed publish @public @list --state @state --sign @key {at}");
+    let args = format!("feed publish @feed.toml {} {options}", at(hours));
     let (code, out, err) = tool(folder, &args);
     assert!(code == 2 && out.is_empty() && err.contains(words), "{args}: {out}{err}");
     assert_eq!(err.lines().count(), 1, "{err}");
     err
+}
+
+/// The same, and the last list must be signed anew.
+fn renewed(folder: &TempDir, hours: u32, words: &str) {
+    let before = generation(folder);
+    let said = publish_refused(folder, hours, "", words);
+    let now = generation(folder);
+    assert!(now > before && said.ends_with(&format!("the last list was signed anew as generation {now}\n")));
+}
+
+/// The same, and it must stay as it is.
+fn stays(folder: &TempDir, hours: u32, words: &str) {
+    let before = files(folder);
+    let said = publish_refused(folder, hours, "", words);
+    assert!(said.ends_with(&format!("; generation {} stays\n", generation(folder))), "{said}");
+    assert!(files(folder) == before);
+}
+
+fn generation(folder: &TempDir) -> u64 {
+    verify(folder)["generation"].as_u64().unwrap()
 }
 
 /// What the manifest says, by `feed verify`.

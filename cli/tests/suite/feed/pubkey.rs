@@ -20,9 +20,6 @@ fn the_public_key_is_printed_again() {
     let public = done(&folder, "feed pubkey @new");
     assert!(public.len() == 44 && made.contains(public.trim_end()), "{made}{public}");
     refused(&folder, "feed keygen -o -", "a secret key isn't printed: give a file");
-    write(&folder, "list", "a\n");
-    let publish = "feed publish @public @list --state @state --profile raw --sign @key --without-key";
-    refused(&folder, &format!("{publish} {PUBLIC_KEY}"), "--sign and --without-key name the same key");
 }
 
 #[test]

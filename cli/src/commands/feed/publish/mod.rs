@@ -4,7 +4,7 @@ mod make;
 mod report;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, Error, Result, anyhow, ensure};
@@ -207,8 +207,20 @@ fn require_private(file: &Path, basis: &Basis, declared: &Result<Declared>) -> R
     Ok(())
 }
 
-/// Where a path leads. If it can't be followed, as one of what isn't there yet, it is only made absolute.
+/// Where a path leads. What isn't there yet will be made, so no link is among it.
 fn place(path: &Path) -> Result<PathBuf> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    path.canonicalize().or_else(|_| std::path::absolute(path)).with_context(|| path.display().to_string())
+    let absolute = std::path::absolute(path).with_context(|| path.display().to_string())?;
+    let mut place = PathBuf::new();
+    for part in absolute.components() {
+        match part {
+            Component::ParentDir => drop(place.pop()),
+            Component::Normal(name) => {
+                place.push(name);
+                place = place.canonicalize().unwrap_or(place);
+            }
+            root => place.push(root),
+        }
+    }
+    Ok(place)
 }

@@ -1,0 +1,124 @@
+//! What runs say, to people and to cron, and runs that only say what they would do.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::guard::PAGE;
+use super::{at, feed, generation, publish, tell, write_list};
+use crate::in_process::{done, tool, write};
+
+/// Everything in the folder, with the time when it was written.
+fn all(dir: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    let mut found = BTreeMap::new();
+    for path in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            found.extend(all(&path));
+        }
+        found.insert(path.clone(), fs::read(path).ok());
+    }
+    found
+}
+
+#[test]
+fn a_dry_run_changes_nothing() {
+    for above in ["", "shards = 2"] {
+        let folder = feed(above);
+        write_list(&folder, 0..1000);
+        let dry = |hours: u32| {
+            let before = all(folder.path());
+            let args = format!("feed publish @feed.toml --dry-run {}", at(hours));
+            let (code, out, err) = tool(&folder, &args);
+            assert!(all(folder.path()) == before, "{args}");
+            (code, out, err)
+        };
+        let (code, out, _) = dry(0);
+        let rows = |out: &str| out.lines().filter(|row| row.starts_with("would ")).count();
+        assert!(
+            code == 0 && out.contains("put the manifest in place") && out.contains("1,000 keys"),
+            "{out}"
+        );
+        publish(&folder, 0, "");
+        let (code, out, err) = dry(1);
+        assert_eq!((code, rows(&out), &*err), (0, 0, ""), "{out}");
+        assert!(out.contains("unchanged, generation"), "{out}");
+        // The next list, which drops a file that is due at once, beside what a killed run left.
+        tell(&folder, &format!("grace = \"0s\"\n{above}"), "");
+        write(&folder, "state/removed-abababababababab.digests", "left");
+        write_list(&folder, 100..1100);
+        let (code, out, _) = dry(1);
+        assert!(code == 0 && out.contains("put the manifest in place") && rows(&out) > 3, "{out}");
+        let report = done(&folder, &format!("feed publish @feed.toml --dry-run --json {}", at(1)));
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(
+            (&report["dryRun"], &report["published"], &report["count"]),
+            (&true.into(), &true.into(), &1000.into())
+        );
+        // The list is refused, and the last one is about to expire.
+        write(&folder, "list", PAGE);
+        for (hours, words) in [(1, "stays\n"), (90, "the last list would be signed anew as generation ")] {
+            let (code, out, err) = dry(hours);
+            assert!(code == 2 && out.is_empty() && err.contains(words), "{err}");
+        }
+        write_list(&folder, 100..1100);
+        let last = generation(&folder);
+        assert_eq!(publish(&folder, 1, "")["published"], true);
+        assert!(generation(&folder) > last);
+    }
+}
+
+/// Cron mails what is printed.
+#[test]
+fn a_quiet_run_says_only_what_is_new_and_needs_a_person() {
+    for shards in ["", "\nshards = 2"] {
+        let above = format!("profile = \"url\"\nname = \"x\"{shards}");
+        let folder = feed(&above);
+        tell(&folder, &above, "[allow]\ngood = \"good\"");
+        let lines = |keys: u32, bad: &[(&str, u32)], good: &str| {
+            let keys = (0..keys).map(|i| format!("host-{i}.example\n")).collect::<String>();
+            let bad: String =
+                bad.iter().map(|(line, times)| format!("{line}\n").repeat(*times as usize)).collect();
+            write(&folder, "list", keys + &bad);
+            write(&folder, "good", good);
+        };
+        let said = |hours: u32| {
+            let (code, out, err) = tool(&folder, &format!("feed publish @feed.toml --quiet {}", at(hours)));
+            assert!(code == 0 && out.is_empty(), "{out}{err}");
+            err.lines().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let (bad, good) = ("http://", "good.example\n");
+        lines(1000, &[(bad, 10)], good);
+        let err = said(0);
+        assert!(
+            err.len() == 10 && err.iter().all(|line| line.contains("list:") && line.contains("skipped")),
+            "{err:?}"
+        );
+        assert_eq!(said(1), [""; 0]);
+        // Another list with as many of these lines, by a point.
+        lines(1010, &[(bad, 19)], good);
+        assert_eq!(said(2), [""; 0]);
+        lines(1010, &[(bad, 40)], good);
+        let err = said(3);
+        assert!(err.len() == 11 && err[10] == "and 30 more", "{err:?}");
+        assert_eq!(said(4), [""; 0]);
+        // Another reason.
+        lines(1010, &[(bad, 40), ("||a.example^$script", 1)], good);
+        assert_eq!(said(5).len(), 11);
+        assert_eq!(said(6), [""; 0]);
+        // And keys in both lists, if their number differs, whether the filter changes or not. With shards, nobody
+        // knows in which line they are.
+        for (hours, both, lines_said) in [(7, 1, 1), (8, 1, 0), (9, 2, 2), (10, 0, 0)] {
+            let both: String = (0..both).map(|i| format!("host-{i}.example\n")).collect();
+            lines(1010, &[(bad, 40), ("||a.example^$script", 1)], &(both + good));
+            let err = said(hours);
+            assert_eq!(err.len(), if shards.is_empty() { lines_said } else { 0 }, "{err:?}");
+            assert!(err.iter().all(|line| line.contains("good:")), "{err:?}");
+        }
+        // A renewal is told, each time.
+        write(&folder, "list", PAGE);
+        for hours in [100, 101] {
+            let (code, out, err) = tool(&folder, &format!("feed publish @feed.toml --quiet {}", at(hours)));
+            assert!(code == 2 && out.is_empty() && err.contains("HTML") && err.lines().count() == 1, "{err}");
+        }
+    }
+}
