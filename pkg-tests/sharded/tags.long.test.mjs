@@ -10,6 +10,7 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import * as setup from "../../scripts/setup.mjs";
 import { nativeTool } from "../helpers/built.mjs";
+import { writeFeed } from "../helpers/feed-toml.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
 import { given } from "../helpers/turn.mjs";
 import { skipped } from "../runtimes/table.mjs";
@@ -48,7 +49,16 @@ const lines = asked.map((key) => `${key}\n`).join("");
 const lists = names.map((name) => members.filter(({ tags }) => tags.includes(name)).map(({ key }) => key));
 for (const [j, list] of lists.entries()) writeFileSync(join(home, `list-${j}`), `${list.join("\n")}\n`);
 const tagged = names.flatMap((name, j) => ["--tag", `${name}=list-${j}`]);
-run(tool, [..."feed publish filter --state state --profile raw --shards 64 --seed 5".split(" "), ...tagged]);
+writeFeed(home, {
+  public: "filter",
+  profile: "raw",
+  shards: 64,
+  seed: 5,
+  sign: [],
+  tags: true,
+  lists: Object.fromEntries(names.map((name, j) => [name, `list-${j}`])),
+});
+run(tool, ["feed", "publish"]);
 
 /**
  * Asserts that each member has its tags, and a stranger none or a set that occurs. `of` has a reader's answers for the
