@@ -172,7 +172,7 @@ class History {
 
   /** What somebody did wrong: it changes what is written. Some is only known by what was published before. */
   mistakes = {
-    cut: (feed, files, name) => {
+    cut: (_, files, name) => {
       const lines = files.get(this.lists.get(name).file);
       lines.length = Math.floor(lines.length / 2);
     },

@@ -32,7 +32,8 @@ const random = (below) => {
   state ^= state << 5;
   return ((state >>> 0) / 2 ** 32) * below;
 };
-const names = Array.from({ length: LISTS }, (_, j) => `list ${j}`);
+// In the order of their names, as the tool has them.
+const names = Array.from({ length: LISTS }, (_, j) => `list ${String(j).padStart(2, "0")}`);
 const ends = names.map((_, j) => names.slice(0, j + 1).reduce((sum, _, i) => sum + 1 / (i + 1), 0));
 const members = Array.from({ length: KEYS }, (_, i) => {
   const its = new Set();

@@ -38,9 +38,9 @@ const done = (...args) => execFileSync(nativeTool(), args, { cwd: here, stdio: "
 const files = (name) =>
   Object.fromEntries(readdirSync(at(name)).map((file) => [file, readFileSync(at(name, file), "base64")]));
 
-/** The manifest's payload. */
-const payload = (name = "public") =>
-  JSON.parse(Buffer.from(JSON.parse(readFileSync(at(name, "feed.json"), "utf8")).payload, "base64url"));
+/** What a manifest says. */
+const payloadOf = (manifest) => JSON.parse(Buffer.from(JSON.parse(manifest).payload, "base64url"));
+const payload = (name = "public") => payloadOf(readFileSync(at(name, "feed.json"), "utf8"));
 
 const faulty = readFileSync(new URL("../helpers/faulty.mjs", import.meta.url), "utf8");
 
@@ -91,7 +91,10 @@ test("a publication in which any call fails leaves the old feed or the next", ()
         for (const name of Object.keys(kept)) assert.equal(now[name], kept[name], what);
         const added = Object.keys(now).filter((name) => !(name in kept));
         assert.ok(added.every(isNamed), `${what}${added}`);
-        if (!full && call !== "unlinkSync") assert.deepEqual(added, [], what);
+        // Those of a manifest that is signed but not in place stay for the next run.
+        const { files: signed } = payloadOf(JSON.parse(readFileSync(at("state/state.json"), "utf8")).manifest);
+        const others = added.filter((name) => signed.every(({ sha256 }) => sha256 !== name));
+        if (!full && call !== "unlinkSync") assert.deepEqual(others, [], what);
       }
       done("feed", "verify", "public");
       // Otherwise it would stay for a minute.
