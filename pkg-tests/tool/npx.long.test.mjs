@@ -74,10 +74,10 @@ function fresh(name = "work") {
   const manifest = fs.readFileSync(join(work, "feed/feed.json"), "utf8");
   write("state.json", stateOf(manifest));
   const { feedId: id, name: title, profile, fpr, seed } = payloadOf(manifest);
-  const lists = { lists: { list: "list" }, allow: { allow: "allow" } };
+  const lists = { lists: { list: "list" }, allow: { good: "allow" } };
   writeFeed(work, { id, name: title, profile, fpr, seed: BigInt(seed), public: "feed", sign: ["key"], ...lists });
   const sharded = { profile: "raw", public: "sharded", sign: [] };
-  writeFeed(work, { ...sharded, shards: 4, lists: { many: "many" }, allow: { allow: "allow" } }, "sharded.toml");
+  writeFeed(work, { ...sharded, shards: 4, lists: { many: "many" }, allow: { good: "allow" } }, "sharded.toml");
   writeFeed(work, { ...sharded, shards: 1, parts: "parts" }, "parts.toml");
   // The key of RFC 8037, appendix A.1.
   const der = "302e020100300506032b6570042204209d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
@@ -252,7 +252,7 @@ const scripts = [
   tool feed init list; rm feed.toml; printf '' > feed.key; printf '' > out`,
   "sed 1d feed.toml > other.toml; tool feed publish other.toml; tool feed publish nowhere.toml; echo > other.toml",
   "sed 's/fpr/fpf/; s/feed/made/' feed.toml > other.toml; tool feed publish other.toml; chmod 755 state",
-  "tool feed publish; chmod 755 state",
+  "tool feed publish --created-at 2026-12-01T00:00:00Z; chmod 755 state",
   "tool feed publish --dry-run; tool feed publish --quiet --json",
   `mkdir state; cat state.json > state/state.json
   tool feed publish --created-at 2026-12-01T00:00:00Z
@@ -267,11 +267,11 @@ const scripts = [
   // Only the manifest and the state contain the time.
   `tool feed publish sharded.toml > out
   tool check sharded < many | sed -n 1,3p; tool verify sharded --members many --probes 1000
-  printf 'a\n' > many; tool feed publish sharded.toml; tool feed forget sharded --grace 1h > out
+  printf 'a\n' > many; tool feed publish sharded.toml 2> out; echo $?; tool feed forget sharded --grace 1h > out
   tool feed forget sharded --grace 0s | sed 1!d; rm sharded/shards.json; tool info sharded; tool feed forget sharded
   rm -r state; printf '' > out`,
   `mkdir parts; printf 12345678 | tool feed build-shard --shards 1 --index 0 -o parts
-  tool feed publish parts.toml > out; tool check sharded a; tool feed publish parts.toml
+  tool feed publish parts.toml > out; tool check sharded a; tool feed publish parts.toml 2> out; echo $?
   rm -r state sharded/shards.json; printf '' > out`,
   "cat bloom.bloom | tool merge - bloom.bloom -o old --json",
 ];
