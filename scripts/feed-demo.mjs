@@ -50,11 +50,7 @@ async function publish(seconds) {
   for (let first = 1; ; first++) {
     const made = Array.from({ length: 2000 }, (_, i) => `host-${first + i}.example`);
     writeFileSync(join(folder, "list.txt"), [...typed, ...made].join("\n"));
-    const report = JSON.parse(
-      await feed(
-        ..."publish public list.txt --state state --sign feed.key --profile url --name Demo --json".split(" "),
-      ),
-    );
+    const report = JSON.parse(await feed("publish", "--json"));
     const { generation, count, added, removed, file, files, byteLength } = report;
     const changes = `${added} added, ${removed} removed, ${count} hosts`;
     print(
@@ -68,7 +64,9 @@ try {
   const seconds = Number(process.env.EVERY ?? 5);
   if (!(seconds > 0)) throw new Error("EVERY must be a number of seconds");
   run("cargo", "build", "--release", "--package", "bloom-wasm-cli", "--locked", "--quiet");
-  const [key] = /[\w-]{43}/.exec(await feed("keygen", "-o", "feed.key"));
+  const [key] = /[\w-]{43}/.exec(await feed("init", "list.txt", "--profile", "url"));
+  const path = join(folder, "feed.toml");
+  writeFileSync(path, `name = "Demo"\n${readFileSync(path, "utf8")}`);
   const url = await serve(Number(process.env.PORT ?? 4174));
   print(`the feed is ${url}`);
   print(`its public key is ${key}`);

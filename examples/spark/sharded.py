@@ -1,14 +1,16 @@
 """Builds a sharded filter of a column of strings or bytes, for a table of any size.
 
-    spark-submit sharded.py TABLE COLUMN PARTS FOLDER --state STATE --shards 8192 --fpr 0.001 --sign feed.key
+    spark-submit sharded.py TABLE COLUMN [feed.toml]
 
-PARTS must be a folder that the driver and all executors see under the same name. All of them need `bloom-wasm` on their PATH,
-and the Python packages mmh3 and xxhash. The tool never sees the keys, only their digests, 8 bytes each.
+The feed.toml describes the feed, with `shards` and `parts`: a folder that the driver and all executors see under the
+same name. All of them need `bloom-wasm` on their PATH, and the Python packages mmh3 and xxhash. The tool never sees the
+keys, only their digests, 8 bytes each.
 """
 
 import argparse
 import os
 import subprocess
+import tomllib
 from array import array
 from itertools import groupby
 from operator import attrgetter
@@ -69,25 +71,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("table")
     parser.add_argument("column")
-    parser.add_argument("parts", help="a folder that all machines see")
-    parser.add_argument("folder", help="the folder of the feed")
-    parser.add_argument("--state", required=True, help="what the publisher remembers")
+    parser.add_argument("feed", nargs="?", default="feed.toml", help="the file that describes the feed")
     parser.add_argument("--format", default="parquet", help="what the table is stored as, such as text")
-    parser.add_argument("--shards", type=int, required=True, help="how many, a power of two up to 65536")
-    parser.add_argument("--fpr", help="the false-positive rate per key")
-    parser.add_argument("--sha1", action="store_true", help="the column has SHA-1 hashes of passwords")
-    parser.add_argument("--sign", help="the secret key of `bloom-wasm feed keygen`")
     args = parser.parse_args()
 
-    options = ["--profile", "password", "--sha1"] if args.sha1 else ["--profile", "raw"]
-    options += ["--fpr", args.fpr] if args.fpr else []
+    with open(args.feed, "rb") as file:
+        feed = tomllib.load(file)
+    sha1 = feed.get("sha1", False)
+    if feed["profile"] != ("password" if sha1 else "raw") or "secret" in feed or feed.get("seed", 0) != 0:
+        parser.error(f"{args.feed}: it must have the profile raw, or password with sha1, and no seed or secret")
+    options = ["--profile", feed["profile"]]
+    options += ["--sha1"] if sha1 else []
+    options += ["--fpr", str(feed["fpr"])] if "fpr" in feed else []
     spark = SparkSession.builder.appName("sharded filter").getOrCreate()
     table = spark.read.format(args.format).load(args.table)
-    parts = os.path.abspath(args.parts)  # executors work elsewhere
-    build_shards(digests_of(table, args.column, args.sha1), parts, args.shards, options)
-    options += ["--sign", args.sign] if args.sign else []
-    publish = ["feed", "publish", args.folder, parts, "--state", args.state, "--shards", str(args.shards)]
-    print(run(*publish, *options), end="")
+    # Executors work elsewhere.
+    parts = os.path.abspath(os.path.join(os.path.dirname(args.feed), feed["parts"]))
+    build_shards(digests_of(table, args.column, sha1), parts, feed["shards"], options)
+    print(run("feed", "publish", args.feed), end="")
     spark.stop()
 
 

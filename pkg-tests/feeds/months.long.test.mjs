@@ -14,6 +14,7 @@ import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { below, entry, random as mulberry } from "../helpers/below.mjs";
 import { nativeTool } from "../helpers/built.mjs";
+import { writeFeed } from "../helpers/feed-toml.mjs";
 import { installed } from "../helpers/installed.mjs";
 import { given } from "../helpers/turn.mjs";
 
@@ -67,7 +68,7 @@ const PROFILES = {
       return { ...its, key: urlExpressions(its.host + its.path + its.query)[0] };
     };
     return {
-      publishing: ["--allow-suffixes"],
+      publishing: { "allow-suffixes": true },
       // The slots of hosts of two and of three labels, and later two others each day.
       take: (count, day) => {
         const slots = day === 0 ? [0, 0, 6] : [0, (7 * day) % 30, (11 * day + 5) % 30];
@@ -82,10 +83,12 @@ const PROFILES = {
 
 /** Publishes `publishes` times, each time adding and removing a given number of keys. */
 async function follow({ profile = "raw", publishes, perDay, changed }) {
-  const { publishing = [], take, key, opened, stranger } = PROFILES[profile]();
+  const { publishing, take, key, opened, stranger } = PROFILES[profile]();
   const work = mkdtempSync(join(tmpdir(), "bloom-wasm-months-"));
   tool(work, "feed", "keygen", "-o", "key");
   const publicKey = createPublicKey(readFileSync(join(work, "key"))).export({ format: "jwk" }).x;
+
+  writeFeed(work, { profile, fpr: FPR, sign: ["key"], ...publishing, lists: { list: "list" } });
 
   const live = take(KEYS, 0);
   let added = live;
@@ -114,8 +117,7 @@ async function follow({ profile = "raw", publishes, perDay, changed }) {
     writeFileSync(join(work, "list"), lines(live.map(key)));
     const hours = Math.floor((publish * 24) / perDay);
     const time = new Date(BEGUN + hours * 3_600_000).toISOString();
-    const described = publish === 0 ? ["--profile", profile, "--fpr", String(FPR), ...publishing] : [];
-    tool(work, ..."feed publish public list --state state --sign key --created-at".split(" "), time, ...described);
+    tool(work, "feed", "publish", "--created-at", time);
 
     const before = fetched;
     if (follower) assert.equal(await follower.update(), true);

@@ -4,12 +4,13 @@
  * apart.
  */
 import { execFileSync } from "node:child_process";
-import { createHash, generateKeyPairSync, sign } from "node:crypto";
+import { createHash, generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import xxhash from "xxhash-wasm";
 import { nativeTool } from "./built.mjs";
+import { writeFeed } from "./feed-toml.mjs";
 import { createServer } from "./server.mjs";
 
 const { h32Raw } = await xxhash();
@@ -291,34 +292,39 @@ export const without = (publisher) => async (url) => {
 export class ToolPublisher {
   constructor(within) {
     this.home = mkdtempSync(join(within, "feed-"));
-    const [publicKey] = /[\w-]{43}/.exec(this.#feed(["keygen", "-o", "feed.key"]));
+    const [publicKey] = /[\w-]{43}/.exec(this.#feed("keygen", "-o", "feed.key"));
     this.key = { publicKey };
+    this.feedId = randomBytes(16).toString("hex");
   }
 
-  /** Runs a command. Input that it doesn't read would be an error if it has ended before that is written. */
-  #feed(args, input) {
-    const options = { cwd: this.home, encoding: "utf8", input, stdio: ["pipe", "pipe", "ignore"] };
+  #feed(...args) {
+    const options = { cwd: this.home, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] };
     return execFileSync(nativeTool(), ["feed", ...args], options);
   }
 
-  #publish(lists, input) {
-    const described = ["--profile", "url", "--fpr", "1e-6"];
-    this.#feed(["publish", "public", "--state", "state", "--sign", "feed.key", ...described, ...lists], input);
+  #publish(lists, described) {
+    for (const [name, list] of Object.entries(lists)) writeFileSync(join(this.home, name), list.join("\n"));
+    const files = Object.fromEntries(Object.keys(lists).map((name) => [name, name]));
+    writeFeed(this.home, {
+      id: this.feedId,
+      profile: "url",
+      fpr: 1e-6,
+      sign: ["feed.key"],
+      ...described,
+      lists: files,
+    });
+    this.#feed("publish");
     return this;
   }
 
   /** Publishes a list. */
   publish(...list) {
-    return this.#publish([], list.join("\n"));
+    return this.#publish({ list }, {});
   }
 
   /** Publishes lists that are tagged, by their tags. */
   publishTagged(lists) {
-    const tags = Object.entries(lists).flatMap(([tag, list]) => {
-      writeFileSync(join(this.home, tag), list.join("\n"));
-      return ["--tag", `${tag}=${tag}`];
-    });
-    return this.#publish(tags);
+    return this.#publish(lists, { tags: true });
   }
 
   get manifest() {

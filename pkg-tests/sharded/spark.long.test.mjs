@@ -6,6 +6,7 @@ import { delimiter, join } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { root } from "../../scripts/setup.mjs";
+import { writeFeed } from "../helpers/feed-toml.mjs";
 import { folder } from "../helpers/installed.mjs";
 import { given } from "../helpers/turn.mjs";
 import * as systems from "../interop/systems.mjs";
@@ -13,6 +14,8 @@ import { skipped } from "../runtimes/table.mjs";
 
 const ROWS = given("ROWS", 40_000);
 const SHARDS = 64;
+/** A feed of SHA-1 hashes. */
+const hashed = { profile: "password", sha1: true, shards: 2 };
 const release = join(root, "target/release");
 const packages = systems.sparkHashes();
 const missing = systems.pyspark().missing ?? packages.missing;
@@ -21,23 +24,26 @@ const skip = missing && skipped("examples/spark", missing);
 process.env.PATH = `${release}${delimiter}${process.env.PATH}`;
 
 /** Runs the example in a folder, over the text files in `keys`. */
-function spark(master, cwd, ...args) {
-  const where = ["keys", "value", "parts", "spark", "--state", "state", "--format", "text"];
-  const script = [join(root, "examples/spark/sharded.py"), ...where, ...args];
+function spark(master, cwd, described, format = "text") {
+  writeFeed(cwd, { ...described, sign: [], public: "spark", parts: "parts" });
+  const script = [join(root, "examples/spark/sharded.py"), "keys", "value", "--format", format];
   const settings = { "spark.executor.memory": "512m", "spark.sql.shuffle.partitions": 8 };
   return systems.sparkSubmit(cwd, master, script, settings, packages.path);
 }
 
 /** Publishes the same with only the tool. */
-const alone = (cwd, ...args) =>
-  execFileSync(join(release, "bloom-wasm"), ["feed", "publish", "alone", "--state", "alone-state", ...args], { cwd });
+function alone(cwd, paths, described) {
+  const lists = Object.fromEntries(paths.map((path) => [path, path]));
+  writeFeed(cwd, { ...described, sign: [], public: "alone", state: "alone-state", lists }, "alone.toml");
+  execFileSync(join(release, "bloom-wasm"), ["feed", "publish", "alone.toml"], { cwd });
+}
 
-/** The files of a sharded filter, and its manifest without times and id. */
+/** The files of a sharded filter, and its manifest without times and number. */
 function contents(dir) {
-  const { feedId, createdAt, expires, ...payload } = JSON.parse(
+  const { generation, createdAt, expires, ...payload } = JSON.parse(
     Buffer.from(JSON.parse(readFileSync(join(dir, "shards.json"))).payload, "base64url"),
   );
-  assert.ok(feedId && createdAt < expires);
+  assert.ok(generation && createdAt < expires);
   const names = readdirSync(dir).filter((name) => name !== "shards.json");
   return {
     payload,
@@ -78,8 +84,9 @@ describe("a sharded filter by Spark", { skip, timeout: 3_600_000 }, () => {
     }
     writeFileSync(join(cwd, "keys/8.txt"), Buffer.from("ff6bfe800a", "hex")); // not UTF-8
     const lists = Array.from({ length: 9 }, (_, part) => `keys/${part}.txt`);
-    alone(cwd, ...lists, "--profile", "raw", "--shards", SHARDS, "--fpr", 0.001);
-    const running = spark("local-cluster[2,1,512]", cwd, "--shards", SHARDS, "--fpr", 0.001);
+    const described = { profile: "raw", shards: SHARDS, fpr: 0.001 };
+    alone(cwd, lists, described);
+    const running = spark("local-cluster[2,1,512]", cwd, described);
     await Promise.all([running, killOne(cwd)]);
     assert.deepEqual(contents(join(cwd, "spark")), contents(join(cwd, "alone")));
     assert.deepEqual(readdirSync(join(cwd, "parts")), [], "the published parts are gone");
@@ -92,8 +99,8 @@ describe("a sharded filter by Spark", { skip, timeout: 3_600_000 }, () => {
       return i % 2 ? hash : `${hash.toUpperCase()}:${i}`;
     });
     writeFileSync(join(cwd, "keys/1.txt"), hashes.map((hash) => `${hash}\n`).join(""));
-    alone(cwd, "keys/1.txt", "--profile", "password", "--sha1", "--shards", 2);
-    await spark("local[2]", cwd, "--shards", 2, "--sha1");
+    alone(cwd, ["keys/1.txt"], hashed);
+    await spark("local[2]", cwd, hashed);
     assert.deepEqual(contents(join(cwd, "spark")), contents(join(cwd, "alone")));
   });
 
@@ -112,17 +119,14 @@ describe("a sharded filter by Spark", { skip, timeout: 3_600_000 }, () => {
   test("a value that isn't a hash, such as a null, fails the job by name", async () => {
     const cwd = work();
     writeFileSync(join(cwd, "keys/1.txt"), `${"a".repeat(40)}\nno hash\n`);
-    await assert.rejects(
-      spark("local[2]", cwd, "--shards", 2, "--sha1"),
-      /value has a null, or what isn't a SHA-1 hash/,
-    );
+    await assert.rejects(spark("local[2]", cwd, hashed), /value has a null, or what isn't a SHA-1 hash/);
     assert.ok(!existsSync(join(cwd, "spark/shards.json")));
   });
 
   test("a null among strings fails the job by name", async () => {
     const cwd = work();
     writeFileSync(join(cwd, "keys/1.json"), '{"value":"a"}\n{"value":null}\n');
-    await assert.rejects(spark("local[2]", cwd, "--shards", 2, "--format", "json"), /value has a null/);
+    await assert.rejects(spark("local[2]", cwd, { profile: "raw", shards: 2 }, "json"), /value has a null/);
     assert.ok(!existsSync(join(cwd, "spark/shards.json")));
   });
 });

@@ -10,6 +10,7 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import * as setup from "../../scripts/setup.mjs";
 import { nativeTool } from "../helpers/built.mjs";
+import { writeFeed } from "../helpers/feed-toml.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
 import { given } from "../helpers/turn.mjs";
 import { skipped } from "../runtimes/table.mjs";
@@ -31,7 +32,8 @@ const random = (below) => {
   state ^= state << 5;
   return ((state >>> 0) / 2 ** 32) * below;
 };
-const names = Array.from({ length: LISTS }, (_, j) => `list ${j}`);
+// In the order of their names, as the tool has them.
+const names = Array.from({ length: LISTS }, (_, j) => `list ${String(j).padStart(2, "0")}`);
 const ends = names.map((_, j) => names.slice(0, j + 1).reduce((sum, _, i) => sum + 1 / (i + 1), 0));
 const members = Array.from({ length: KEYS }, (_, i) => {
   const its = new Set();
@@ -48,7 +50,16 @@ const lines = asked.map((key) => `${key}\n`).join("");
 const lists = names.map((name) => members.filter(({ tags }) => tags.includes(name)).map(({ key }) => key));
 for (const [j, list] of lists.entries()) writeFileSync(join(home, `list-${j}`), `${list.join("\n")}\n`);
 const tagged = names.flatMap((name, j) => ["--tag", `${name}=list-${j}`]);
-run(tool, [..."feed publish filter --state state --profile raw --shards 64 --seed 5".split(" "), ...tagged]);
+writeFeed(home, {
+  public: "filter",
+  profile: "raw",
+  shards: 64,
+  seed: 5,
+  sign: [],
+  tags: true,
+  lists: Object.fromEntries(names.map((name, j) => [name, `list-${j}`])),
+});
+run(tool, ["feed", "publish"]);
 
 /**
  * Asserts that each member has its tags, and a stranger none or a set that occurs. `of` has a reader's answers for the

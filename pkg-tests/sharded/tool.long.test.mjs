@@ -27,6 +27,7 @@ import { build } from "esbuild";
 import * as setup from "../../scripts/setup.mjs";
 import { newPage, noChromium, playwright } from "../helpers/browsers.mjs";
 import { nativeTool } from "../helpers/built.mjs";
+import { writeFeed } from "../helpers/feed-toml.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
 import { createServer } from "../helpers/server.mjs";
 import { given } from "../helpers/turn.mjs";
@@ -41,11 +42,12 @@ const home = mkdtempSync(join(folder, "sharded-"));
 const tool = nativeTool();
 const run = (...args) => execFileSync(tool, args, { cwd: home, encoding: "utf8" });
 
-/** Publishes a list of that name with shards for the first time. */
-const publish = (name, shards, profile, ...options) => [
-  ...`feed publish ${name} ${name}.txt --state ${name}-state --shards ${shards} --profile ${profile}`.split(" "),
-  ...options,
-];
+/** Writes the feed.toml of a list of that name with shards. Returns the arguments that publish it. */
+function publish(name, shards, profile, described) {
+  const places = { public: name, state: `${name}-state`, lists: { [name]: `${name}.txt` } };
+  writeFeed(home, { profile, shards, sign: [], ...described, ...places }, `${name}.toml`);
+  return ["feed", "publish", `${name}.toml`];
+}
 
 /** Writes the keys from one number to another into a file. */
 async function list(name, from, to) {
@@ -315,7 +317,7 @@ test(`a list of ${KEYS} keys`, { timeout: 4 * 3_600_000 }, async () => {
     const count = Math.max(1, 2 ** Math.round(Math.log2((shards * KEYS) / 200_000_000)));
     const one = await measured("build", "tenth.txt", "--fpr", String(fpr), "-o", "tenth.bloom");
     for (const name of ["long", "long-state"]) rmSync(join(home, name), { recursive: true, force: true });
-    const all = await measured(...publish("long", count, "raw", "--fpr", String(fpr)));
+    const all = await measured(...publish("long", count, "raw", { fpr }));
     const bytes = readdirSync(join(home, "long"))
       .map((name) => statSync(join(home, "long", name)).size)
       .reduce((sum, size) => sum + size);

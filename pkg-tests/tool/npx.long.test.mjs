@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { createPrivateKey } from "node:crypto";
+import { createHash, createPrivateKey } from "node:crypto";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -14,6 +14,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { toHost, toWasi } from "../../bin/paths.js";
 import { nativeTool } from "../helpers/built.mjs";
+import { writeFeed } from "../helpers/feed-toml.mjs";
 import { folder } from "../helpers/installed.mjs";
 import { commands } from "../runtimes/commands.mjs";
 
@@ -69,8 +70,15 @@ function fresh(name = "work") {
   for (const name of fs.readdirSync(join(root, "tests/golden")).filter((name) => /\.(bloom|delta)$/.test(name)))
     fs.copyFileSync(join(root, "tests/golden", name), join(work, name));
   fs.cpSync(join(root, "tests/golden/feed"), join(work, "feed"), { recursive: true });
-  // A state of that feed: a new feed would have a random id, and one without its state would continue from the clock.
-  write("state.json", stateOf(fs.readFileSync(join(work, "feed/feed.json"), "utf8")));
+  // A state of that feed: one without its state would continue from the clock.
+  const manifest = fs.readFileSync(join(work, "feed/feed.json"), "utf8");
+  write("state.json", stateOf(manifest));
+  const { feedId: id, name: title, profile, fpr, seed } = payloadOf(manifest);
+  const lists = { lists: { list: "list" }, allow: { good: "allow" } };
+  writeFeed(work, { id, name: title, profile, fpr, seed: BigInt(seed), public: "feed", sign: ["key"], ...lists });
+  const sharded = { profile: "raw", public: "sharded", sign: [] };
+  writeFeed(work, { ...sharded, shards: 4, lists: { many: "many" }, allow: { good: "allow" } }, "sharded.toml");
+  writeFeed(work, { ...sharded, shards: 1, parts: "parts" }, "parts.toml");
   // The key of RFC 8037, appendix A.1.
   const der = "302e020100300506032b6570042204209d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
   const key = createPrivateKey({ key: Buffer.from(der, "hex"), format: "der", type: "pkcs8" });
@@ -84,16 +92,19 @@ function fresh(name = "work") {
   return work;
 }
 
+/** What a manifest says. */
+const payloadOf = (manifest) => JSON.parse(Buffer.from(JSON.parse(manifest).payload, "base64url"));
+
+/** A number of a generation above the clock's, so that those that follow don't depend on the time. */
+const FAR = 2 ** 39;
+
 /** The state of a feed, from its manifest alone. */
 function stateOf(manifest) {
-  const { feedId, name, generation, profile, fpr, seed } = JSON.parse(
-    Buffer.from(JSON.parse(manifest).payload, "base64url"),
-  );
-  const settings = { allow: [], allowWins: false, allowSuffixes: false, minLength: 0, minCount: 0 };
+  const history = [createHash("sha256").update(JSON.parse(manifest).payload).digest("hex")];
+  const members = { name: "members-0.digests", checksum: "0" };
   return JSON.stringify({
-    ...{ version: 3, feedId, name, profile, lowercase: false, sha1: false, fpr, seed, shards: null },
-    ...{ settings: { ...settings, expiresIn: 604_800_000, grace: 86_400_000 }, generation, members: null },
-    ...{ lists: { members: [], allowed: [] }, files: [], tagged: false, unlisted: [], manifest },
+    ...{ version: 5, signed: FAR, manifest, history, lists: {}, allow: {}, conflicts: 0 },
+    ...{ whole: { members, files: [], tagged: false }, unlisted: [] },
   });
 }
 
@@ -231,30 +242,36 @@ const scripts = [
   "tool export foreign-guava.bloom --format guava -o out; tool import out --format guava -o back --json; tool info back",
   "tool export bloom.bloom --format guava -o old; tool import list --format guava -o old",
   // Feeds. WASI's folders have no modes.
-  "tool feed; tool feed --help; tool feed publish --help",
+  "tool feed; tool feed --help; tool feed init --help; tool feed publish --help",
   "tool feed verify feed --public-key 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo; tool feed verify feed --json",
   "tool feed verify feed --public-key 2qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo; tool feed verify folder",
   "tool feed pubkey key; tool feed pubkey list",
   "tool feed keygen -o key; tool feed keygen -o new > out; head -c 27 new; printf '' > new; printf '' > out",
-  "tool feed publish feed list --state made/state; chmod 755 made/state",
-  "tool feed publish feed list --state made/state --profile raw; chmod 755 made/state",
-  "tool feed publish feed list --state state --profile url --sign key --allow allow; chmod 755 state",
+  // The id and the key are random.
+  `rm feed.toml; tool feed init list urls --profile raw > out; sed '1!s/^id.*/id/' feed.toml; cat .gitignore
+  tool feed init list; rm feed.toml; printf '' > feed.key; printf '' > out`,
+  "sed 1d feed.toml > other.toml; tool feed publish other.toml; tool feed publish nowhere.toml; echo > other.toml",
+  "sed 's/fpr/fpf/; s/feed/made/' feed.toml > other.toml; tool feed publish other.toml; chmod 755 state",
+  "tool feed publish --created-at 2026-12-01T00:00:00Z; chmod 755 state",
+  "tool feed publish --dry-run; tool feed publish --quiet --json",
   `mkdir state; cat state.json > state/state.json
-  tool feed publish feed list --state state --sign key --created-at 2026-12-01T00:00:00Z --allow allow --max-removed 100%
-  tool feed publish feed list --state state --sign key --created-at 2026-12-01T01:00:00Z
-  tool feed publish feed list --state state --sign key --fpr 0.5; tool feed publish feed list --state state --without-allow x
-  printf 'a\nnew\n' | tool feed publish feed --state state --sign key --created-at 2026-12-02T00:00:00Z --grace 0s
-  tool feed publish feed many --state state --created-at 2026-12-03T00:00:00Z --json
-  printf 'a\nnew\n' | tool feed publish feed --state state --sign key --created-at 2026-12-09T00:00:00Z; echo $?
+  tool feed publish --created-at 2026-12-01T00:00:00Z
+  tool feed publish --created-at 2026-12-01T00:00:00Z --max-removed 100%
+  tool feed publish --created-at 2026-12-01T01:00:00Z
+  sed 's/0.01/0.5/' feed.toml > other.toml; tool feed publish other.toml
+  printf 'a\nnew\n' > list; tool feed publish --created-at 2026-12-02T00:00:00Z --dry-run
+  tool feed publish --created-at 2026-12-02T00:00:00Z; tool feed publish --created-at 2026-12-02T00:00:00Z --quiet
+  cat many > list; tool feed publish --created-at 2026-12-03T00:00:00Z --json
+  printf 'a\n' > list; tool feed publish --created-at 2026-12-09T00:00:00Z; echo $?
   tool feed verify feed; cat feed/feed.json state/state.json; chmod 755 state`,
-  // Only the manifest and the state contain the time and a random id.
-  `tool feed publish sharded many --state state --profile raw --shards 4 --allow allow > out
+  // Only the manifest and the state contain the time.
+  `tool feed publish sharded.toml > out
   tool check sharded < many | sed -n 1,3p; tool verify sharded --members many --probes 1000
-  tool feed publish sharded list --state state; tool feed forget sharded --grace 1h > out
+  printf 'a\n' > many; tool feed publish sharded.toml 2> out; echo $?; tool feed forget sharded --grace 1h > out
   tool feed forget sharded --grace 0s | sed 1!d; rm sharded/shards.json; tool info sharded; tool feed forget sharded
   rm -r state; printf '' > out`,
-  `mkdir parts; tool feed build-shard --shards 1 --index 0 -o parts < /dev/null
-  tool feed publish sharded parts --state state --profile raw --shards 1 --allow-empty > out; tool check sharded a
+  `mkdir parts; printf 12345678 | tool feed build-shard --shards 1 --index 0 -o parts
+  tool feed publish parts.toml > out; tool check sharded a; tool feed publish parts.toml 2> out; echo $?
   rm -r state sharded/shards.json; printf '' > out`,
   "cat bloom.bloom | tool merge - bloom.bloom -o old --json",
 ];
@@ -331,7 +348,7 @@ describe("killed, the old file stays", { skip: windows }, () => {
 
 describe("one lock for both tools", { skip: windows, concurrency: true }, () => {
   const tools = { native, npx };
-  const publish = (list) => ["feed", "publish", "feed", list, "--state", "state", "--sign", "key", "--json"];
+  const publish = (list) => ["feed", "publish", `${list}.toml`, "--json"];
 
   /** A folder with a feed of 200 keys, whose first generation the native tool has made. */
   function begun(name) {
@@ -339,16 +356,18 @@ describe("one lock for both tools", { skip: windows, concurrency: true }, () => 
     const tool = (...args) => execFileSync(native, args, { cwd: work, env });
     fs.rmSync(join(work, "feed"), { recursive: true });
     write(work, "list", 0);
-    tool(...publish("list"), "--profile", "raw");
+    // The same list, from one file or another.
+    for (const file of ["list", "pipe", ...Array.from({ length: 5 }, (_, i) => `list-${i}`)])
+      writeFeed(work, { profile: "raw", public: "feed", sign: ["key"], lists: { list: file } }, `${file}.toml`);
+    tool(...publish("list"));
+    const json = join(work, "state/state.json");
+    fs.writeFileSync(json, fs.readFileSync(json, "utf8").replace(/"signed": \d+/, `"signed": ${FAR}`));
     return { work, lock: join(work, "state/feed.lock"), state: () => files(join(work, "state")) };
   }
 
   const write = (work, name, more) =>
     fs.writeFileSync(join(work, name), Array.from({ length: 200 + more }, (_, i) => `key-${i}\n`).join(""));
-  const generation = (work) => {
-    const { payload } = JSON.parse(fs.readFileSync(join(work, "feed/feed.json"), "utf8"));
-    return JSON.parse(Buffer.from(payload, "base64url").toString()).generation;
-  };
+  const generation = (work) => payloadOf(fs.readFileSync(join(work, "feed/feed.json"), "utf8")).generation;
   const age = (lock, seconds) => fs.utimesSync(lock, new Date(), new Date(Date.now() - seconds * 1000));
 
   function once(command, work, list) {
@@ -396,7 +415,7 @@ describe("one lock for both tools", { skip: windows, concurrency: true }, () => 
       assert.deepEqual(await child.ended, { code: 2, signal: null });
       assert.match(said(), /another took its place\n$/);
       assert.deepEqual([state(), files(join(work, "feed"))], after);
-      assert.equal(generation(work), 2);
+      assert.equal(generation(work), FAR + 1);
     });
   }
 
@@ -435,7 +454,7 @@ describe("one lock for both tools", { skip: windows, concurrency: true }, () => 
 
   test("of simultaneous runs, each that succeeds has signed its own generation", async () => {
     const { work, lock } = begun("lock-at-once");
-    let expected = 1;
+    let expected = FAR;
     for (let round = 0; round < 8; round++) {
       // Without a lock, and every other time with the lock of a killed run.
       if (round % 2) {
@@ -511,13 +530,16 @@ test("a list that is too long for its memory is an error, however far it gets", 
   fs.writeFileSync(join(work, "old"), list(1000, 1_000_000));
   const tool = (...args) => execFileSync(native, args, { cwd: work, env });
   tool("build", "old", "-o", "old.bloom");
+  const feed = { profile: "raw", sign: [], lists: { list: "list" } };
+  writeFeed(work, feed);
+  writeFeed(work, { ...feed, shards: 4, public: "out", state: "out-state" }, "sharded.toml");
   const commands = [
     "build list -o out",
     "build list -o out --allow old",
     "build list -o out --kind guava",
-    "feed publish out list --state out-state --profile raw --shards 4",
+    "feed publish sharded.toml",
     "verify old.bloom --members list --absent old",
-    "feed publish public list --state state --profile raw",
+    "feed publish",
   ];
   for (const command of commands) {
     let refused = 0;

@@ -16,6 +16,7 @@ import { pythonPackages, root } from "../../scripts/setup.mjs";
 import { below, entry, line, random, read } from "../helpers/below.mjs";
 import { nativeTool } from "../helpers/built.mjs";
 import { engines, full } from "../helpers/engines.mjs";
+import { writeFeed } from "../helpers/feed-toml.mjs";
 import { folder } from "../helpers/installed.mjs";
 import { given } from "../helpers/turn.mjs";
 import { requireSameKeys } from "../helpers/urls.mjs";
@@ -190,11 +191,11 @@ for (const [name, list] of Object.entries(LISTS)) {
 test("in folders of 1 to 8,192 shards", { timeout: 3_600_000 }, async () => {
   const { lines, urls, strangers } = made(0, Math.min(20_000, PAIRS / 20));
   writeFileSync(join(home, "sharded.txt"), text(lines));
-  const options = ["--profile", "url", "--allow-suffixes", "--fpr", "1e-6"];
+  const described = { profile: "url", "allow-suffixes": true, fpr: 1e-6, sign: [], lists: { sharded: "sharded.txt" } };
   for (const shards of [1, 2, 64, 1024, 8192]) {
-    const dir = join(home, `shards-${shards}`);
-    const state = `${dir}-state`;
-    tool("feed", "publish", dir, join(home, "sharded.txt"), "--state", state, "--shards", String(shards), ...options);
+    const [dir, state] = [join(home, `shards-${shards}`), join(home, "state")];
+    writeFeed(home, { ...described, shards, public: dir });
+    tool("feed", "publish", join(home, "feed.toml"));
     const filter = await openSharded(pathToFileURL(join(dir, "shards.json")), { publicKey: null, cache: null });
     const answers = async (urls) => {
       const found = [];
