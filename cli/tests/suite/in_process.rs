@@ -99,9 +99,3 @@ pub fn age(lock: &Path, seconds: u64) {
     let then = SystemTime::now() - Duration::from_secs(seconds);
     fs::File::options().write(true).open(lock).unwrap().set_modified(then).unwrap();
 }
-
-/// Describes a feed: the keys above its lists, and the lists.
-pub fn declare(folder: &TempDir, above: &str, lists: &str) {
-    let text = format!("id = \"00112233445566778899aabbccddeeff\"\n{above}\n[lists]\n{lists}\n");
-    write(folder, "feed.toml", text);
-}
