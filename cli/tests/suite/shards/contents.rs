@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{PUBLISH, begin, describe, files, keys, payload, shards, write};
-use crate::in_process::{declare, done, refused, tool_with};
+use crate::in_process::{declare, done, tool_with};
 
 #[test]
 fn each_shard_is_the_filter_of_the_keys_with_its_first_bits() {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{PUBLISH, begin, files, keys, named, payload, raw, shards, state, write};
-use crate::in_process::{age, declare, done, refused, tool_with};
+use crate::in_process::{age, declare, done, refused};
 
 /// Some hours after a time since when nothing has expired by the clock.
 fn at(hours: u32) -> String {

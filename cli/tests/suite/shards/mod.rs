@@ -3,7 +3,6 @@
 
 mod contents;
 mod generations;
-#[cfg(any())]
 mod parts;
 #[cfg(any())]
 mod refusals;

@@ -257,8 +257,10 @@ fn of_parts<'a>(
     writer: &mut Writer,
 ) -> Result<Sharded<'a>> {
     let known = &publication.known;
-    let is_spent = known.record.as_ref().is_none_or(|record| record.parts.is_none());
-    ensure!(is_spent, "parts that were published before can't be deleted, so these may be the same");
+    // Those of a generation that was never in place are needed still.
+    let parts = known.record.as_ref().and_then(|record| record.parts.as_ref());
+    let is_left = parts.is_some_and(|parts| parts.published || known.is_in_place());
+    ensure!(!is_left, "parts that were published before can't be deleted, so these may be the same");
     let dir = std::path::absolute(dir).with_context(|| dir.display().to_string())?;
     writer.entries = parts::read(&dir, sharding, feed.identity.fpr, feed.secret.as_ref())?;
     allowed(known.objection_to_lists(&Lists::new(), &Lists::new(), &feed.rules))?;
