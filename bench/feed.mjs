@@ -100,15 +100,13 @@ async function measure({ every, changes, slow, publishes }) {
   const tool = (...args) =>
     execFileSync(join(root, "target/release/bloom-wasm"), args, { cwd: folder, encoding: "utf8" });
   try {
-    tool("feed", "keygen", "-o", "key");
-    const publicKey = createPublicKey(readFileSync(join(folder, "key"))).export({ format: "jwk" }).x;
+    tool("feed", "init", "list.txt", "--profile", "url");
+    const publicKey = createPublicKey(readFileSync(join(folder, "feed.key"))).export({ format: "jwk" }).x;
     const half = Math.max(1, changes >> 1);
     const publish = (at) => {
       const hosts = Array.from({ length: KEYS }, (_, i) => `host-${i + at * half}.example\n`);
       writeFileSync(join(folder, "list.txt"), hosts.join(""));
-      const described = ["--profile", "url", "--fpr", "1e-3", "--name", "Malicious URLs"];
-      const publish = ["feed", "publish", "public", "--state", "state", "list.txt", "--sign", "key", "--json"];
-      return JSON.parse(tool(...publish, ...described));
+      return JSON.parse(tool("feed", "publish", "--json"));
     };
     const base = publish(0).byteLength;
     const each = await client(folder, publicKey);

@@ -230,10 +230,10 @@ fn urls_and_hashes_that_are_not_read_as_such_are_pointed_out() {
     let urls = b"http://a.example/\nhttps://b.example/x\n# https://c.example/\nhttp-example\n";
     let hash = "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8";
     let hashes = format!("{hash}:3\n{}\nx\n", hash.to_lowercase());
-    let hint_of_urls = "2 of 3 keys look like URLs or hosts: only --profile url, of `build` or `feed publish`, lets readers ask \
-                        `hasUrl`\n";
-    let hint_of_hashes = "2 of 3 keys look like SHA-1 hashes: only --profile password --sha1, of `build` or \
-                          `feed publish`, lets readers ask `hasPassword` for their passwords\n";
+    let hint_of_urls =
+        "2 of 3 keys look like URLs or hosts: only the profile url lets readers ask `hasUrl`\n";
+    let hint_of_hashes = "2 of 3 keys look like SHA-1 hashes: only the profile password with sha1 lets \
+                          readers ask `hasPassword` for their passwords\n";
     let counted = format!("{hash}:3\n{}:4\nx\n", hash.replace('5', "6"));
     let hint_of_others = "2 of 3 keys look like NTLM hashes, or SHA-1 hashes without their first digits: no reader can \
                           ask for their passwords\n";

@@ -45,6 +45,24 @@ fn every_generation_is_exact_and_within_the_budget() {
     assert!((2..=5).contains(&bases), "{bases} bases");
 }
 
+#[test]
+fn small_deltas_are_merged_early_and_large_ones_when_there_are_eight() {
+    // As many keys go as come, so the deltas are of 200 and 2,200.
+    for (keys, moved, expected) in
+        [(20_000, 100, &[1, 1, 2, 1, 2, 2, 3, 1][..]), (100_000, 1100, &[1, 2, 3, 4, 5, 6, 7, 8, 1])]
+    {
+        let folder = feed("fpr = 1e-2");
+        write_list(&folder, 0..keys);
+        publish(&folder, 0, "");
+        let deltas = (1..).zip(expected).map(|(hour, _)| {
+            write_list(&folder, moved * hour..keys + moved * hour);
+            publish(&folder, hour, "");
+            verify(&folder)["files"].as_array().unwrap().len() - 1
+        });
+        assert_eq!(deltas.collect::<Vec<_>>(), expected);
+    }
+}
+
 /// The feed of tests/golden/feed: three generations of keys, signed by the key of RFC 8037.
 #[test]
 fn the_golden_feed() {

@@ -4,7 +4,6 @@
 mod contents;
 mod generations;
 mod parts;
-#[cfg(any())]
 mod refusals;
 
 use std::collections::BTreeSet;

@@ -6,15 +6,15 @@ use bloom_wasm::hash;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{begin, files, keys, payload, publish, shards, write};
-use crate::in_process::{age, done, refused, tool_with};
+use super::{PUBLISH, begin, describe, files, keys, payload, raw, shards, write};
+use crate::in_process::{age, declare, done, refused, tool_with};
 
 #[test]
 fn what_is_damaged_is_refused_by_name() {
     let folder = TempDir::new().unwrap();
     let dir = folder.path().join("out");
     write(&folder, "list", keys(0..1000));
-    done(&folder, &(begin("out", 2) + " --seed 1"));
+    begin(&folder, "out", 2, "seed = 1");
     let page = payload(&dir)["pages"][0].as_str().unwrap().to_owned();
     let blobs: Vec<_> = files(&dir).into_iter().filter(|name| name.len() == 64 && *name != page).collect();
     let all = keys(0..100).collect::<Vec<_>>().join("\n");
@@ -39,14 +39,14 @@ fn what_is_damaged_is_refused_by_name() {
     fs::copy(dir.join(&blobs[0]), dir.join(&blobs[1])).unwrap();
     refuses(&format!("{} is damaged", blobs[1]));
     // The next run mends it.
-    let report: Value = serde_json::from_str(&done(&folder, &(publish("out") + " --json"))).unwrap();
+    let report: Value = serde_json::from_str(&done(&folder, &format!("{PUBLISH} --json"))).unwrap();
     let mended = fs::metadata(dir.join(&blobs[1])).unwrap().len();
     assert_eq!((&report["published"], &report["written"]), (&false.into(), &1.into()));
     assert_eq!(report["writtenBytes"], mended);
     shards(&dir);
     // And a page too.
     fs::write(dir.join(&page), b"damaged").unwrap();
-    done(&folder, &publish("out"));
+    done(&folder, PUBLISH);
     shards(&dir);
     fs::write(dir.join("shards.json"), "{}").unwrap();
     refuses("shards.json");
@@ -59,13 +59,20 @@ fn signatures() {
     let folder = TempDir::new().unwrap();
     write(&folder, "list", keys(0..100));
     done(&folder, "feed keygen -o @key");
-    done(&folder, &(begin("out", 2) + " --sign @key"));
-    refused(&folder, &publish("out"), "clients expect that: give --sign");
-    assert!(done(&folder, &(publish("out") + " --sign @key")).contains("unchanged"));
-    // `feed verify` reads such a folder, too.
     done(&folder, "feed keygen -o @other");
     let keys = ["key", "other"].map(|key| done(&folder, &format!("feed pubkey @{key}")).trim().to_owned());
-    let [key, other] = keys.map(|key| format!("feed verify @out --public-key={key}"));
+    let signed = |dir: &str, sign: &str| {
+        let above = format!("public = '{dir}'\nstate = '{dir}.state'\nprofile = 'raw'\nshards = 2\n{sign}");
+        declare(&folder, &above, "list = 'list'");
+    };
+    signed("out", "sign = ['key']");
+    done(&folder, PUBLISH);
+    signed("out", "sign = []");
+    refused(&folder, PUBLISH, "another key has signed the feed until now");
+    signed("out", "sign = ['key']");
+    assert!(done(&folder, PUBLISH).contains("unchanged"));
+    // `feed verify` reads such a folder, too.
+    let [key, other] = keys.each_ref().map(|key| format!("feed verify @out --public-key={key}"));
     let said = done(&folder, &key);
     assert!(said.contains("by one of the given keys") && said.contains("keys        100\n"), "{said}");
     assert!(done(&folder, "feed verify @out").contains("not checked: give --public-key"));
@@ -84,10 +91,12 @@ fn signatures() {
     });
     fs::write(folder.path().join("copy").join(longest.unwrap()), "damaged").unwrap();
     refused(&folder, &key.replace("@out", "@copy"), "is damaged");
-    done(&folder, &(begin("old", 2) + " --sign @key --created-at 2020-01-01T00:00:00Z"));
+    signed("old", "sign = ['key']");
+    done(&folder, &format!("{PUBLISH} --created-at 2020-01-01T00:00:00Z"));
     let (code, said, _) = tool_with(&folder, &key.replace("@out", "@old"), b"");
     assert!(code == 1 && said.contains("so it has expired"), "{code} {said}");
-    done(&folder, &(publish("out") + " --unsigned"));
+    signed("out", &format!("sign = []\nformer-keys = ['{}']", keys[0]));
+    done(&folder, PUBLISH);
     let manifest: Value =
         serde_json::from_slice(&fs::read(folder.path().join("out/shards.json")).unwrap()).unwrap();
     assert_eq!(manifest["signatures"], Value::Array(Vec::new()));
@@ -97,48 +106,43 @@ fn signatures() {
 fn a_list_that_shrinks_is_not_published() {
     let folder = TempDir::new().unwrap();
     let dir = folder.path().join("out");
-    let run = publish("out");
     write(&folder, "list", keys(0..1000));
-    done(&folder, &begin("out", 4));
+    begin(&folder, "out", 4, "");
     let (before, there) = (payload(&dir), files(&dir));
     write(&folder, "list", ["<!doctype html>".to_owned(), "<title>Maintenance</title>".to_owned()]);
-    refused(&folder, &run, "this is a page of HTML or XML");
+    refused(&folder, PUBLISH, "this is a page of HTML or XML");
     write(&folder, "list", ["503 Service Unavailable".to_owned(), "Please try again later.".to_owned()]);
-    refused(&folder, &run, "998 of 1,000 keys would be removed, and at most 25% may be");
+    refused(&folder, PUBLISH, "list: this list has 2 keys, and had 1,000; at most 25% may be removed");
     write(&folder, "list", keys(0..749));
-    refused(&folder, &run, "--max-removed 100%");
+    refused(&folder, PUBLISH, "--max-removed 100%");
     assert_eq!(files(&dir), there);
     // Enough lines, but few keys.
     write(&folder, "list", keys(0..500).chain(keys(0..500)));
-    refused(&folder, &run, "500 of 1,000 keys");
+    refused(&folder, PUBLISH, "500 of 1,000 keys would be removed");
     // It had written its shards.
     assert_eq!((payload(&dir), files(&dir)), (before, there));
-    refused(&folder, &format!("{run} --max-removed 40%"), "at most 40%");
+    refused(&folder, &format!("{PUBLISH} --max-removed 40%"), "at most 40%");
     write(&folder, "list", keys(0..750));
-    done(&folder, &run);
+    done(&folder, PUBLISH);
     write(&folder, "list", []);
-    refused(&folder, &format!("{run} --max-removed 100%"), "--allow-empty");
-    refused(&folder, &format!("{run} --allow-empty"), "750 of 750 keys");
-    // One of two lists, or of a list and an allowlist, is empty.
-    write(&folder, "whole", keys(0..750));
-    for more in ["@whole", "--allow @whole"] {
-        refused(&folder, &format!("{run} {more}"), "list: this list gave no key");
-    }
-    let of_whole = run.replace("@list", "@whole");
-    refused(&folder, &format!("{of_whole} --allow @list"), "list: this list gave no key");
-    done(&folder, &format!("{run} @whole --allow-empty --max-removed 100%"));
-    done(&folder, &format!("{run} --allow-empty --max-removed 100%"));
+    let all = format!("{PUBLISH} --max-removed 100%");
+    refused(&folder, &all, "list: this list gave no key; `allow-empty = true` allows an empty list");
+    let above = "public = 'out'\nstate = 'out.state'\nsign = []\nprofile = 'raw'\nshards = 4";
+    declare(&folder, above, "list = { file = 'list', allow-empty = true }");
+    refused(&folder, PUBLISH, "list: this list has 0 keys, and had 750");
+    done(&folder, &all);
     assert_eq!(payload(&dir)["count"], 0);
 
     // The same for shards that were built elsewhere.
     write(&folder, "list", keys(0..1000));
-    done(&folder, &begin("of-parts", 1));
+    begin(&folder, "of-parts", 1, "");
     let digests = (0..700).map(|i| hash::digest(0, format!("key-{i}").as_bytes()));
     let bytes: Vec<u8> = digests.flat_map(u64::to_le_bytes).collect();
     assert_eq!(tool_with(&folder, "feed build-shard --shards 1 --index 0 -o @parts", &bytes).0, 0);
-    let of_parts = publish("of-parts").replace("@list", "@parts");
-    refused(&folder, &of_parts, "300 of 1,000 keys");
-    done(&folder, &format!("{of_parts} --max-removed 30%"));
+    let above = "public = 'of-parts'\nstate = 'of-parts.state'\nsign = []\nprofile = 'raw'\nshards = 1";
+    declare(&folder, &format!("{above}\nparts = 'parts'\ndropped = ['list']"), "");
+    refused(&folder, PUBLISH, "300 of 1,000 keys would be removed");
+    done(&folder, &format!("{PUBLISH} --max-removed 30%"));
     assert_eq!(payload(&folder.path().join("of-parts"))["count"], 700);
 }
 
@@ -149,95 +153,59 @@ fn one_list_of_several_that_shrinks_or_is_missing_is_not_published() {
     let dir = folder.path().join("out");
     write(&folder, "list", keys(0..10_000));
     write(&folder, "small", keys(20_000..20_200));
-    write(&folder, "allow", keys(30_000..30_200));
-    let run = publish("out") + " @small";
-    done(&folder, &(begin("out", 4) + " @small --allow @allow"));
+    write(&folder, "good", keys(30_000..30_200));
+    let above = "public = 'out'\nstate = 'out.state'\nsign = []\nprofile = 'raw'\nshards = 4";
+    let both = "list = 'list'\nsmall = 'small'\n[allow]\ngood = 'good'";
+    declare(&folder, above, both);
+    done(&folder, PUBLISH);
     let before = (payload(&dir), files(&dir));
     write(&folder, "small", keys(20_000..20_149));
-    refused(&folder, &run, "small: this list has 149 keys, and had 200; at most 25% may be removed");
-    refused(&folder, &publish("out"), "small: this list is missing, and had 200 keys");
+    refused(&folder, PUBLISH, "small: this list has 149 keys, and had 200; at most 25% may be removed");
+    declare(&folder, above, "list = 'list'\n[allow]\ngood = 'good'");
+    refused(&folder, PUBLISH, "small: this list is missing; if it is gone, add its name to `dropped`");
+    declare(&folder, above, both);
     write(&folder, "small", keys(20_000..20_200));
-    write(&folder, "allow", keys(30_000..30_149));
-    refused(&folder, &run, "allow: this list has 149 keys, and had 200");
+    write(&folder, "good", keys(30_000..30_149));
+    refused(&folder, PUBLISH, "good: this list has 149 keys, and had 200");
     assert_eq!((payload(&dir), files(&dir)), before);
-    done(&folder, &format!("{run} --max-removed 26%"));
-    done(&folder, &format!("{} --max-removed 100%", publish("out")));
+    done(&folder, &format!("{PUBLISH} --max-removed 26%"));
+    declare(&folder, &format!("{above}\ndropped = ['small', 'good']"), "list = 'list'");
+    done(&folder, PUBLISH);
     assert_eq!(payload(&dir)["count"], 10_000);
-    done(&folder, &publish("out"));
 }
 
-/// Without the manifest and the state nobody knows the `feedId`, by which clients follow the feed.
+/// Another copy has published a list since, which this one doesn't know.
 #[test]
-fn a_folder_without_its_manifest_begins_no_other_feed() {
+fn an_old_copy_of_a_state_signs_no_old_list_anew() {
     let folder = TempDir::new().unwrap();
     let dir = folder.path().join("out");
+    let json = folder.path().join("out.state/state.json");
     write(&folder, "list", keys(0..1000));
-    done(&folder, &begin("out", 4));
-    let (first, manifest) = (payload(&dir), fs::read(dir.join("shards.json")).unwrap());
-    fs::remove_file(dir.join("shards.json")).unwrap();
-    let [state, away] = ["out.state", "away"].map(|name| folder.path().join(name));
-    fs::rename(&state, &away).unwrap();
-    let there = files(&dir);
-    for options in [" --profile raw --shards 4", " --profile raw --shards 1", " --profile url"] {
-        let words =
-            "there are files of a feed here, but neither its manifest nor its state: put one of them back";
-        refused(&folder, &(publish("out") + options), words);
-        assert_eq!(files(&dir), there);
-    }
-    refused(&folder, &publish("out"), "there is no state of a feed here");
-    // Either is put back.
-    fs::remove_dir_all(&state).unwrap();
-    fs::rename(&away, &state).unwrap();
-    done(&folder, &publish("out"));
-    fs::remove_dir_all(&state).unwrap();
-    fs::write(dir.join("shards.json"), &manifest).unwrap();
-    done(&folder, &begin("out", 4));
-    assert_eq!(payload(&dir)["feedId"], first["feedId"]);
-    // In another folder, another one begins.
-    done(&folder, &begin("other", 4));
-    assert_ne!(payload(&folder.path().join("other"))["feedId"], first["feedId"]);
+    begin(&folder, "out", 4, "");
+    let old = fs::read(&json).unwrap();
+    write(&folder, "list", keys(0..1100));
+    done(&folder, PUBLISH);
+    let (second, there) = (payload(&dir), files(&dir));
+    fs::write(&json, old).unwrap();
+    write(&folder, "list", keys(0..10));
+    refused(&folder, PUBLISH, "; the state is an old copy, so the last list wasn't signed anew");
+    assert_eq!((payload(&dir), files(&dir)), (second.clone(), there.clone()));
+    write(&folder, "list", keys(0..1200));
+    done(&folder, PUBLISH);
+    assert!(payload(&dir)["generation"].as_u64() > second["generation"].as_u64());
+    assert!(there.is_subset(&files(&dir)));
+    done(&folder, "verify @out --members @list --probes 1000");
 }
 
 #[test]
-fn a_feed_keeps_its_profile() {
-    let folder = TempDir::new().unwrap();
-    write(&folder, "list", "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8".lines().map(str::to_owned));
-    let all = [
-        " --profile raw",
-        " --profile url",
-        " --profile password",
-        " --profile password --lowercase",
-        " --profile password --sha1",
-    ];
-    for (i, first) in all.iter().enumerate() {
-        let run = publish(&format!("out-{i}")) + " --allow-empty";
-        done(&folder, &format!("{run} --shards 2{first}"));
-        for next in &all {
-            let args = format!("{run}{next}");
-            if first == next {
-                done(&folder, &args);
-            } else {
-                refused(&folder, &args, &format!(": the feed has{first}; begin another feed to change that"));
-            }
-        }
-        for option in ["--lowercase", "--sha1"] {
-            let args = format!("{run} {option}");
-            if first.contains(option) {
-                done(&folder, &args);
-            } else {
-                refused(&folder, &args, &format!("{option}: the feed has{first};"));
-            }
-        }
-    }
-}
-
-#[test]
-fn what_contradicts_the_feed_is_refused_by_name() {
+fn a_feed_keeps_what_it_began_with() {
     let folder = TempDir::new().unwrap();
     let dir = folder.path().join("out");
     write(&folder, "list", keys(0..100));
     write(&folder, "secret", ["000102030405060708090a0b0c0d0e0f".to_owned()]);
-    done(&folder, &(begin("out", 4) + " --fpr 0.01 --seed 7"));
+    let same = "profile = 'raw'\nshards = 4\nfpr = 0.01\nseed = 7";
+    describe(&folder, "out", same);
+    done(&folder, PUBLISH);
     let read = || {
         (
             fs::read(dir.join("shards.json")).unwrap(),
@@ -247,55 +215,49 @@ fn what_contradicts_the_feed_is_refused_by_name() {
     let (before, there) = (read(), files(&dir));
     // Nor is the next list published.
     write(&folder, "list", keys(0..101));
-    for (option, words) in [
-        ("--shards 8", "out.state: --shards: the feed has 4; begin another feed to change that"),
-        ("--profile url", "--profile: the feed has --profile raw; "),
-        ("--fpr 0.02", "--fpr: the feed has 0.01; "),
-        ("--seed 8", "--seed: the feed has 7; "),
-        ("--name words", "--name: the feed has none; "),
-        ("--sha1", "--sha1: the feed has --profile raw; "),
-        ("--secret-file @secret", "[wrong_secret]"),
+    for (key, other, words) in [
+        ("shards = 4", "shards = 8", "`shards` was 4"),
+        ("shards = 4\n", "", "`shards` was 4"),
+        ("'raw'", "'url'", "`profile` was "),
+        ("'raw'", "'password'", "`profile` was "),
+        ("fpr = 0.01", "fpr = 0.02", "`fpr` was 0.01"),
+        ("seed = 7", "seed = 8", "`seed` was 7"),
+        ("seed = 7", "seed = 7\nsecret = 'secret'", "`secret` was "),
     ] {
-        refused(&folder, &format!("{} {option}", publish("out")), words);
-        assert!(read() == before && files(&dir) == there, "{option}");
+        describe(&folder, "out", &same.replace(key, other));
+        refused(&folder, PUBLISH, words);
+        refused(&folder, PUBLISH, ", and a feed keeps it for ever; begin another feed to change that");
+        assert!(read() == before && files(&dir) == there, "{other}");
     }
-    done(&folder, &(begin("out", 4) + " --fpr 0.01 --seed 7"));
-    assert_eq!(payload(&dir)["generation"], 2);
+    describe(&folder, "out", same);
+    done(&folder, PUBLISH);
+    assert_eq!(payload(&dir)["count"], 101);
     // One without shards has none.
-    done(&folder, &format!("{} --profile raw", publish("whole")));
-    refused(&folder, &begin("whole", 4), "--shards: the feed has none; ");
+    describe(&folder, "whole", "profile = 'raw'");
+    done(&folder, PUBLISH);
+    raw(&folder, "whole", 4, "");
+    refused(&folder, PUBLISH, "`shards` was none, and a feed keeps it for ever");
 }
 
 #[test]
 fn a_folder_has_one_feed() {
     let folder = TempDir::new().unwrap();
     write(&folder, "list", keys(0..100));
-    done(&folder, &begin("out", 4));
-    done(&folder, &(publish("whole") + " --profile raw"));
-    let out = folder.path().join("out");
-    let put = |name: &str, dir: &str| {
-        fs::copy(
-            folder.path().join(dir).join(name),
-            folder.path().join(if dir == "out" { "whole" } else { "out" }).join(name),
-        )
-        .unwrap();
-    };
+    begin(&folder, "out", 4, "");
+    describe(&folder, "whole", "profile = 'raw'");
+    done(&folder, PUBLISH);
+    let [out, whole] = ["out", "whole"].map(|dir| folder.path().join(dir));
+    fs::copy(whole.join("feed.json"), out.join("feed.json")).unwrap();
+    fs::copy(out.join("shards.json"), whole.join("shards.json")).unwrap();
     // Another feed, with a state of its own, in the folder of the first.
-    let other = publish("out").replace("@out.state", "@other") + " --profile raw";
-    refused(&folder, &(other + " --shards 8"), "--shards: the feed has 4");
-    put("feed.json", "whole");
-    put("shards.json", "out");
     let before = files(&out);
-    let lost = publish("out").replace("@out.state", "@lost");
-    refused(
-        &folder,
-        &(lost + " --profile raw"),
-        "shards.json: there is another feed here; a folder can have only one",
-    );
+    declare(&folder, "public = 'out'\nstate = 'lost'\nsign = []\nprofile = 'raw'", "list = 'list'");
+    refused(&folder, PUBLISH, "shards.json: there is another feed here; a folder can have only one");
     assert_eq!(files(&out), before);
     // Somebody who can put a file there can't stop a feed that has begun.
-    for dir in ["out", "whole"] {
-        let (code, _, err) = tool_with(&folder, &publish(dir), b"");
+    for (dir, above) in [("out", "profile = 'raw'\nshards = 4"), ("whole", "profile = 'raw'")] {
+        describe(&folder, dir, above);
+        let (code, _, err) = tool_with(&folder, PUBLISH, b"");
         assert!(code == 0 && err.contains("json: this belongs to no feed that was begun here"), "{err}");
     }
 }
@@ -304,18 +266,19 @@ fn a_folder_has_one_feed() {
 fn one_run_at_a_time() {
     let folder = TempDir::new().unwrap();
     write(&folder, "list", keys(0..10));
-    done(&folder, &begin("out", 1));
+    begin(&folder, "out", 1, "");
     done(&folder, "feed build-shard --shards 1 --index 0 -o @parts");
     let lock = folder.path().join("out.state/feed.lock");
     assert!(!lock.exists());
     let before = files(&folder.path().join("out"));
     fs::write(&lock, "0123456789abcdef0123456789abcdef").unwrap();
-    refused(&folder, &publish("out"), "another run is writing here");
-    let of_parts = publish("out").replace("@list", "@parts");
-    refused(&folder, &of_parts, "another run is writing here");
+    refused(&folder, PUBLISH, "another run is writing here");
+    let above = "public = 'out'\nstate = 'out.state'\nsign = []\nprofile = 'raw'\nshards = 1";
+    declare(&folder, &format!("{above}\nparts = 'parts'\ndropped = ['list']"), "");
+    refused(&folder, PUBLISH, "another run is writing here");
     assert!(folder.path().join("parts/shard-00000.bloom").exists());
     age(&lock, 61);
-    done(&folder, &publish("out"));
+    begin(&folder, "out", 1, "");
     assert_eq!(files(&folder.path().join("out")), before);
 }
 
@@ -323,36 +286,21 @@ fn one_run_at_a_time() {
 fn errors() {
     let folder = TempDir::new().unwrap();
     write(&folder, "list", keys(0..100));
-    write(&folder, "empty", []);
-    for shards in ["0", "3", "131072"] {
-        let args = format!("{} --profile raw --shards {shards}", publish("out"));
-        refused(&folder, &args, "--shards: ");
-        refused(&folder, &args, "a power of two");
+    for shards in [0, 3, 131_072] {
+        raw(&folder, "out", shards, "");
+        refused(&folder, PUBLISH, "`shards`: ");
+        refused(&folder, PUBLISH, "a power of two");
     }
-    refused(&folder, &publish("out"), "--profile raw, url or password");
-    refused(&folder, &(publish("out") + " --shards 4"), "--profile raw, url or password");
-    refused(&folder, &begin("list", 2), "list");
-    refused(
-        &folder,
-        &begin("served", 2).replace("@served.state", "@served/state"),
-        "must not be in the folder",
-    );
-    refused(&folder, &(begin("out", 2) + " --expires-in 500000y"), "the time is too late");
-    refused(&folder, &(begin("out", 2) + " --expires-in 0s"), "--expires-in");
-    let url = publish("out") + " --profile url --shards 2 --fpr 5e-10";
-    refused(&folder, &url, "--fpr: fpr must be");
-    let long = "n".repeat(256);
-    refused(&folder, &(begin("out", 2) + " --name " + &long), "255");
-    refused(
-        &folder,
-        "build @list --shards 2 -o @out",
-        "it is an option of `feed publish`, `feed build-shard`",
-    );
-    let of_empty = begin("out", 4).replace("@list", "@empty");
-    refused(&folder, &of_empty, "--allow-empty");
-    refused(&folder, &begin("out", 2).replace("@list", "@missing"), "missing");
+    describe(&folder, "out", "profile = 'url'\nshards = 2\nfpr = 5e-10");
+    refused(&folder, PUBLISH, "`fpr`: ");
+    raw(&folder, "out", 2, "expires-in = '500000y'");
+    refused(&folder, PUBLISH, "the time is too late");
+    refused(&folder, "build @list --shards 2 -o @out", "it is an option of `feed build-shard`");
     assert!(!folder.path().join("out/shards.json").exists());
-    done(&folder, &(of_empty + " --allow-empty"));
+    write(&folder, "list", []);
+    let above = "public = 'out'\nstate = 'out.state'\nsign = []\nprofile = 'raw'\nshards = 4";
+    declare(&folder, above, "list = { file = 'list', allow-empty = true }");
+    done(&folder, PUBLISH);
     assert_eq!(files(&folder.path().join("out")).len(), 3, "one file for all shards without keys");
     assert_eq!(tool_with(&folder, "check @out key-1", b"").0, 1);
     refused(&folder, "verify @out --members @list --absent @list", "--absent");
