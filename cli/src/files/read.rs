@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -49,4 +49,22 @@ pub fn name(path: &Path) -> String {
 pub fn is_there(path: &Path, bytes: &[u8]) -> bool {
     fs::symlink_metadata(path).is_ok_and(|there| there.is_file())
         && regular(path, bytes.len() as u64).is_ok_and(|there| there == bytes)
+}
+
+/// Where a path leads. What isn't there yet will be made, so no link is among it.
+pub fn place(path: &Path) -> Result<PathBuf> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let absolute = std::path::absolute(path).with_context(|| path.display().to_string())?;
+    let mut place = PathBuf::new();
+    for part in absolute.components() {
+        match part {
+            Component::ParentDir => drop(place.pop()),
+            Component::Normal(name) => {
+                place.push(name);
+                place = place.canonicalize().unwrap_or(place);
+            }
+            root => place.push(root),
+        }
+    }
+    Ok(place)
 }

@@ -127,7 +127,11 @@ pub fn with_id(path: &Path, id: &str, is_new: bool) -> Result<String> {
     let source = Text { path, text: &text };
     let known = source.read::<BasisFile>()?.id;
     match (known, is_new) {
-        (None, false) => Ok(format!("id = \"{id}\"\n{text}")),
+        (None, false) => {
+            // Some editors put a byte order mark before the text.
+            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+            Ok(format!("id = \"{id}\"\n{text}"))
+        }
         (Some(known), true) => {
             let Range { start, end } = known.span();
             Ok(format!("{}\"{id}\"{}", &text[..start], &text[end..]))

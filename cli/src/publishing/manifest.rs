@@ -497,16 +497,16 @@ impl<P: ManifestPayload> Manifest<P> {
         self.signatures.iter().any(|signed| self.is_by(signed, key))
     }
 
-    /// Whether none of the signatures is by another key than these.
+    /// Whether none of the signatures is by another key than these. What clients ignore is none.
     pub fn is_signed_only_by(&self, keys: &[VerifyingKey]) -> bool {
-        self.signatures.iter().all(|signed| keys.iter().any(|key| self.is_by(signed, key)))
+        let is_one = |signed: &&Value| read_signed(signed).is_some_and(|it| is_ours(&it.protected, P::TYPE));
+        let mut signatures = self.signatures.iter().filter(is_one);
+        signatures.all(|signed| keys.iter().any(|key| self.is_by(signed, key)))
     }
 
     /// Whether a signature is by this key.
     fn is_by(&self, signed: &Value, key: &VerifyingKey) -> bool {
-        // Serde would also take an array.
-        let signed = signed.as_object().and(Signed::deserialize(signed).ok());
-        let Some(Signed { protected, signature }) = signed else { return false };
+        let Some(Signed { protected, signature }) = read_signed(signed) else { return false };
         let signature = Base64UrlUnpadded::decode_vec(&signature).ok();
         let signature = signature.and_then(|bytes| Signature::from_slice(&bytes).ok());
         let message = format!("{protected}.{}", self.payload);
@@ -518,6 +518,11 @@ impl<P: ManifestPayload> Manifest<P> {
     pub fn has_signers(&self, keys: &[SigningKey]) -> bool {
         self.signatures.len() == keys.len() && keys.iter().all(|key| self.is_signed_by(&key.verifying_key()))
     }
+}
+
+/// An element of the signatures, if it is one. Serde would also take an array.
+fn read_signed(signed: &Value) -> Option<Signed> {
+    signed.as_object().and(Signed::deserialize(signed).ok())
 }
 
 /// Whether a signature with this header counts for this type of manifest.

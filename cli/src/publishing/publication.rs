@@ -21,6 +21,8 @@ use crate::text::in_words;
 
 /// A feed that is being published: its folder, and its state, which is locked.
 pub struct Publication<P> {
+    /// The id that feed.toml has.
+    id: String,
     pub dir: PathBuf,
     pub folder: StateFolder,
     pub known: Known<P>,
@@ -62,6 +64,7 @@ impl<P: Published> Publication<P> {
         let known: Vec<_> = own.iter().chain(&basis.former_keys).copied().collect();
         let now = created_at.unwrap_or(clock);
         let mut publication = Publication {
+            id: basis.id.clone(),
             path: basis.public.join(P::FILE),
             dir: basis.public.clone(),
             folder,
@@ -96,7 +99,13 @@ impl<P: Published> Publication<P> {
                 Ok(found) if self.believes(&found) => {
                     let seen =
                         String::from_utf8(bytes).map_err(Into::into).and_then(|text| self.seen(&found, text));
-                    Live::Ours(seen.with_context(name)?)
+                    let seen = seen.with_context(name)?;
+                    // A host may have another feed of the same key.
+                    if seen.payload.head().identity.feed_id == self.id() {
+                        Live::Ours(seen)
+                    } else {
+                        Live::Strange(format!("{}: this is another feed", name()))
+                    }
                 }
                 Ok(found) if found.is_signed() => {
                     let words = "none of the feed's keys has signed it; if another one of yours has, add its public key \
@@ -121,6 +130,11 @@ impl<P: Published> Publication<P> {
             is_signed_by_all: found.has_signers(&self.known.signers),
             is_signed_by_known: found.is_signed_only_by(&self.former),
         })
+    }
+
+    /// The id of what was published, or of what will be.
+    fn id(&self) -> &str {
+        self.known.last.as_ref().map_or(&self.id, |last| &last.payload.head().identity.feed_id)
     }
 
     /// Whether a manifest is this feed's: one of its keys has signed it, or the state has.

@@ -84,7 +84,9 @@ impl Rules<'_> {
     pub fn after(&self, [before, now]: [&Lists; 2], told: &BTreeMap<String, List>) -> Option<String> {
         before.iter().find_map(|(name, old)| match now.get(name) {
             Some(new) => self.shrunk(name, old, new, self.max(told.get(name))),
+            // Gone, or moved between [lists] and [allow].
             None if self.dropped.contains(name) => None,
+            None if self.lists.contains_key(name) || self.allow.contains_key(name) => None,
             None => Some(format!("{name}: this list is missing; if it is gone, add its name to `dropped`")),
         })
     }
@@ -116,10 +118,12 @@ impl Rules<'_> {
                 let is_kept =
                     !before.contains_key(name) && now.get(other).is_some_and(|now| is_still(other, now));
                 if new.sketch.is_mostly_in(&old.sketch) && !is_kept {
-                    let words = format!(
-                        "{name}: this list has the keys that {other} had; to rename {other}, add it to `dropped`"
-                    );
-                    return Some(or_all(&words));
+                    let way = if now.contains_key(other) {
+                        format!("if that is right, give {name} max-removed = \"100%\"")
+                    } else {
+                        format!("to rename {other}, add it to `dropped`")
+                    };
+                    return Some(format!("{name}: this list has the keys that {other} had; {way}"));
                 }
             }
         }

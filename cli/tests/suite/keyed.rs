@@ -201,7 +201,7 @@ fn a_keyed_feed_with_shards() {
     };
     (0..2).for_each(|shard| build(shard, " --secret-file @secret"));
     let of_parts = |secret: &str| {
-        let above = format!("public = 'elsewhere'\nsign = []\nprofile = 'raw'\nshards = 2\nseed = 5");
+        let above = "public = 'elsewhere'\nsign = []\nprofile = 'raw'\nshards = 2\nseed = 5";
         crate::in_process::declare(&tool.0, &format!("{above}\nparts = 'parts'\n{secret}"), "");
         "feed publish @feed.toml"
     };

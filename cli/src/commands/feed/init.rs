@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 
 use crate::args::profile::ProfileArg;
+use crate::files::read::place;
 use crate::files::write;
 use crate::publishing::declared::{self, Basis, FILE};
 use crate::publishing::{key, manifest};
@@ -137,9 +138,17 @@ fn ignore(basis: &Basis, secret: Option<&Path>) -> Result<bool> {
     } else {
         String::new()
     };
-    let paths = basis.sign.iter().chain([&basis.state]).map(PathBuf::as_path).chain(secret);
-    let paths = paths.filter(|path| path.is_relative());
-    let lines: Vec<_> = paths.map(|path| format!("/{}", path.display())).collect();
+    let here = place(Path::new("."))?;
+    let mut lines = Vec::new();
+    for path in basis.sign.iter().chain([&basis.state]).map(PathBuf::as_path).chain(secret) {
+        // What is elsewhere is none of this folder's.
+        if let Ok(inside) = place(path)?.strip_prefix(&here) {
+            let special = |c: char| if "\\*?[".contains(c) { format!("\\{c}") } else { c.to_string() };
+            let parts =
+                inside.iter().map(|part| part.to_string_lossy().chars().map(special).collect::<String>());
+            lines.push(format!("/{}", parts.collect::<Vec<_>>().join("/")));
+        }
+    }
     let missing: Vec<_> = lines.iter().filter(|line| text.lines().all(|known| known != *line)).collect();
     if missing.is_empty() {
         return Ok(false);

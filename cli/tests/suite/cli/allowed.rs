@@ -202,3 +202,18 @@ fn an_allowlist_of_a_feed_is_missed_until_it_is_dropped() {
         assert!(code == Some(0) && !said.contains("entries"), "{said}");
     }
 }
+
+/// A list of members may become an allowlist without another name.
+#[test]
+fn a_list_moves_to_the_allowlists() {
+    let folder = TempDir::new().unwrap();
+    for (name, keys) in [("a", "a\nb\n"), ("b", "b\nc\n")] {
+        fs::write(folder.path().join(name), keys).unwrap();
+    }
+    let above = "sign = []\nprofile = \"raw\"\nfpr = 1e-6";
+    crate::in_process::declare(&folder, above, "a = \"a\"\nb = \"b\"");
+    crate::in_process::done(&folder, "feed publish @feed.toml");
+    crate::in_process::declare(&folder, above, "a = \"a\"\n[allow]\nb = \"b\"");
+    crate::in_process::done(&folder, "feed publish @feed.toml");
+    assert_eq!(crate::in_process::done(&folder, "check @public a b c"), "a\nb\n");
+}

@@ -84,9 +84,9 @@ fn a_feed_begins() {
 #[test]
 fn a_file_that_somebody_wrote_gets_an_id_and_keys() {
     let folder = TempDir::new().unwrap();
-    let toml =
-        "sign = [\"a.key\", \"b.key\"]\nstate = \"remembered\"\nprofile = \"raw\"\n[lists]\na = \"a\"\n";
-    write(&folder, "feed.toml", toml);
+    let toml = "sign = [\"./a.key\", \"b.key\"]\nstate = \"./x/../remembered\"\nprofile = \"raw\"\n[lists]\na = \"a\"\n";
+    // As an editor of Windows may write it.
+    write(&folder, "feed.toml", format!("\u{feff}{toml}"));
     write(&folder, ".gitignore", "/b.key\ndist");
     let public = done(&folder, "feed keygen -o @b.key").split_whitespace().nth(2).unwrap().to_owned();
     assert!(init(&folder, "--new-id").unwrap_err().contains("without --new-id, it gets one"));

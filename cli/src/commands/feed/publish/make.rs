@@ -260,7 +260,11 @@ fn of_parts<'a>(
     // Those of a generation that was never in place are needed still.
     let parts = known.record.as_ref().and_then(|record| record.parts.as_ref());
     let is_left = parts.is_some_and(|parts| parts.published || known.is_in_place());
-    ensure!(!is_left, "parts that were published before can't be deleted, so these may be the same");
+    // A run that only looks hasn't tried to delete them.
+    ensure!(
+        !is_left || publication.is_dry,
+        "parts that were published before can't be deleted, so these may be the same"
+    );
     let dir = std::path::absolute(dir).with_context(|| dir.display().to_string())?;
     writer.entries = parts::read(&dir, sharding, feed.identity.fpr, feed.secret.as_ref())?;
     allowed(known.objection_to_lists(&Lists::new(), &Lists::new(), &feed.rules))?;

@@ -4,7 +4,7 @@ mod make;
 mod report;
 
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, Error, Result, anyhow, ensure};
@@ -12,6 +12,7 @@ use make::{Feed, Generation, Make};
 use report::{Report, Run};
 
 use crate::args::number::{self, created_at, parse_time};
+use crate::files::read::place;
 use crate::publishing::declared::{self, Basis, Declared, FILE, Share};
 use crate::publishing::manifest::{FeedPayload, ShardsPayload};
 use crate::publishing::plan::{End, Renewal};
@@ -205,22 +206,4 @@ fn require_private(file: &Path, basis: &Basis, declared: &Result<Declared>) -> R
         ensure!(!is_served, "{}: {what} must not be in the folder that is served", file.display());
     }
     Ok(())
-}
-
-/// Where a path leads. What isn't there yet will be made, so no link is among it.
-fn place(path: &Path) -> Result<PathBuf> {
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    let absolute = std::path::absolute(path).with_context(|| path.display().to_string())?;
-    let mut place = PathBuf::new();
-    for part in absolute.components() {
-        match part {
-            Component::ParentDir => drop(place.pop()),
-            Component::Normal(name) => {
-                place.push(name);
-                place = place.canonicalize().unwrap_or(place);
-            }
-            root => place.push(root),
-        }
-    }
-    Ok(place)
 }
