@@ -26,7 +26,7 @@ async function demo(variables) {
     printed.push(line);
     told.url ??= /the feed is (\S+)/.exec(line)?.[1];
     told.key ??= /public key is (\S+)/.exec(line)?.[1];
-    if (told.url && told.key && line.includes("generation 1:")) break;
+    if (told.url && told.key && /generation \d+:/.test(line)) break;
   }
   child.stdout.resume();
   return { child, ended, printed: () => printed.join("\n"), left: () => readdirSync(temporary), ...told };
