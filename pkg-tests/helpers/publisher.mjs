@@ -331,6 +331,11 @@ export class ToolPublisher {
     return this.files.get("feed.json");
   }
 
+  /** The number of the newest generation, which is the clock's. */
+  get generation() {
+    return JSON.parse(Buffer.from(JSON.parse(this.manifest).payload, "base64url")).generation;
+  }
+
   files = {
     get: (name) => {
       const path = join(this.home, "public", name);

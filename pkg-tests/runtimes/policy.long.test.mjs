@@ -86,11 +86,13 @@ for (const [name, own] of Object.entries(backgrounds("follower.mjs"))) {
     test("it opens the feed, learns, trusts nobody else, and continues from its cache without the host", async () => {
       const urls = ["https://user@www.EVIL.example:8443/x", "http://bad.example/%61/b", "http://b\u00fccher.example/"];
       const old = ["evil.example/", "bad.example/a/", null];
-      assert.deepEqual(await obeys("open", ...urls), { generation: 1, answers: old });
-      assert.deepEqual(await obeys("update", ...urls), { result: false, generation: 1, answers: old });
+      const { generation } = publisher;
+      assert.deepEqual(await obeys("open", ...urls), { generation, answers: old });
+      assert.deepEqual(await obeys("update", ...urls), { result: false, generation, answers: old });
 
       publisher.publish("evil.example", "b\u00fccher.example");
-      const learned = { generation: 2, answers: ["evil.example/", null, "xn--bcher-kva.example/"] };
+      assert.ok(publisher.generation > generation);
+      const learned = { generation: publisher.generation, answers: ["evil.example/", null, "xn--bcher-kva.example/"] };
       assert.deepEqual(await obeys("update", ...urls), { result: true, ...learned });
 
       feed.publisher = new ToolPublisher(folder).publish("nobody.example");

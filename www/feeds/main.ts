@@ -23,6 +23,8 @@ let recording: Recording;
 let feed: Feed | undefined;
 /** The generation that the host serves, from 0. */
 let served = 0;
+/** The generation that the page shows, from 1. A feed numbers its own by the clock. */
+let shown = 0;
 /** Whether its next manifest is forged. */
 let tampered = false;
 /** The bytes that the current update has fetched, that all updates have, and that as many full downloads would have. */
@@ -132,19 +134,19 @@ function rowOf(generation: number, cells: (string | Node[])[]): HTMLTableRowElem
 /** Shows the current generation. */
 function show() {
   const { count, added, removed, full } = present();
-  const { generation } = feed!;
+  shown = served + 1;
   totals.fetched += fetched;
   totals.full += full;
-  find("#generation").textContent = `Generation ${generation} of ${recording.generations.length}`;
+  find("#generation").textContent = `Generation ${shown} of ${recording.generations.length}`;
   find("#news").textContent =
-    generation === 1
+    shown === 1
       ? `${number(count)} hosts. The first download is the whole filter: ${size(fetched)}.`
       : `${plural(added, "host")} new, ${number(removed)} gone. The update took ${size(fetched)}; ` +
         `the whole filter would have been ${size(full)}.`;
   const largest = Math.max(...recording.generations.map(({ full }) => full)) + 1000;
   const sized = (bytes: number, colour: number) => [document.createTextNode(size(bytes)), bar(bytes / largest, colour)];
-  const counts = [generation === 1 ? count : added, removed, count].map((value) => number(value));
-  rows.append(rowOf(generation, [sized(fetched, 1), sized(full, 6), ...counts]));
+  const counts = [shown === 1 ? count : added, removed, count].map((value) => number(value));
+  rows.append(rowOf(shown, [sized(fetched, 1), sized(full, 6), ...counts]));
   later.rows[0]!.remove();
   find("#total").textContent =
     `So far: ${size(totals.fetched)} with the feed, ${size(totals.full)} with a full download each time.`;
@@ -165,9 +167,9 @@ function ask() {
   if (verdict.textContent !== words) verdict.textContent = words;
   verdict.className = match === null ? "not" : "maybe";
   if (match === null) blockedSince = undefined;
-  else if (was !== "maybe" || blockedSince === undefined) blockedSince = feed.generation;
+  else if (was !== "maybe" || blockedSince === undefined) blockedSince = shown;
   find("#since").textContent =
-    match === null ? `in generation ${feed.generation}` : `${match} matched, in generation ${blockedSince}`;
+    match === null ? `in generation ${shown}` : `${match} matched, in generation ${blockedSince}`;
 }
 
 const playing = () => timer !== 0;

@@ -118,6 +118,7 @@ fn ask(made: &Filter, lists: &[PathBuf], streams: &mut Streams) -> Result<String
         first = first.take().or(more.2);
         Ok(())
     })?;
+    summary.print_notices(streams);
     summary.require_lists(true)?;
     ensure!(count > 0, "the lists of --members have no key to ask for");
     let keys = counted(count, "key", "keys");

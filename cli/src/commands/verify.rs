@@ -129,6 +129,7 @@ pub fn run(args: VerifyArgs, streams: &mut Streams) -> Result<Answer> {
             append(&mut members, &digests)
         },
     )?;
+    summary.print_notices(streams);
     members.sort_unstable();
     let filter = blob.stack();
     require_members(&args, &summary, count, filter.count() == Some(0) || filter.estimated_count() == 0.0)?;
@@ -306,6 +307,7 @@ fn listed_probes(
             Ok(())
         },
     )?;
+    summary.print_notices(streams);
     Ok((Probes::of_checks(probes, hits), summary))
 }
 

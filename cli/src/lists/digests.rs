@@ -36,6 +36,7 @@ pub fn members(
     let summary = keys::for_each(lists, profile, omitted, streams, Vec::new, digest, |digests| {
         append(&mut members, &digests)
     })?;
+    summary.print_notices(streams);
     Ok((members, summary))
 }
 
@@ -75,10 +76,12 @@ pub fn split(
     };
     let mut read = |lists: &[PathBuf], spill: &mut Spill| {
         let new = || Buffer::new(sharding);
-        keys::for_each(lists, sharding.profile(), omitted, streams, new, take, |batch| {
+        let summary = keys::for_each(lists, sharding.profile(), omitted, streams, new, take, |batch| {
             spill.extend(batch);
             Ok(())
-        })
+        })?;
+        summary.print_notices(streams);
+        anyhow::Ok(summary)
     };
     let mut summary = read(lists, spill)?;
     for TagList { list, .. } in &tags.tags {
@@ -130,11 +133,18 @@ pub fn allow<'a>(
             own.push(hashing.digest(input.own()));
             allowlist.push(members, input, place)
         };
-        let summary =
-            keys::read(from_ref(path), profile, &Omitted::none(), streams, new, take, |(more, later)| {
+        let summary = keys::for_each(
+            from_ref(path),
+            profile,
+            &Omitted::none(),
+            streams,
+            new,
+            take,
+            |(more, later)| {
                 append(&mut own, &more)?;
                 allowlist.merge(later)
-            })?;
+            },
+        )?;
         lists.push((own, summary));
     }
     let (digests, found) = allowlist.finish()?;

@@ -235,23 +235,8 @@ impl Summary {
 
 /// Calls `take` with each input that the profile finds in the lines of the lists, and with its place. With a profile
 /// with SHA-1, the lines are hashes. Each thread collects into its own `T`, made by `new`; `merge` gets these in the
-/// order of the lines. Prints the first of the lines that were skipped.
+/// order of the lines. Prints nothing: that is for whoever knows whether the lines that were skipped are news.
 pub fn for_each<T: Send>(
-    paths: &[PathBuf],
-    profile: Profile,
-    omitted: &Omitted,
-    streams: &mut Streams,
-    new: impl Fn() -> T + Sync,
-    take: impl Fn(&mut T, &Input, Place) -> bloom_wasm::error::Result<()> + Sync,
-    merge: impl FnMut(T) -> bloom_wasm::error::Result<()>,
-) -> Result<Summary> {
-    let summary = read(paths, profile, omitted, streams, new, take, merge)?;
-    summary.print_notices(streams);
-    Ok(summary)
-}
-
-/// The same, but prints nothing.
-pub fn read<T: Send>(
     paths: &[PathBuf],
     profile: Profile,
     omitted: &Omitted,

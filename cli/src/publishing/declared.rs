@@ -279,7 +279,7 @@ impl Text<'_> {
     }
 
     fn at(&self, span: Range<usize>, words: &str) -> Error {
-        let before = self.text.get(..span.start).unwrap_or(self.text);
+        let Some(before) = self.text.get(..span.start) else { return self.whole(words) };
         let line = before.matches('\n').count() + 1;
         anyhow!("{}:{line}: {words}", self.path.display())
     }
@@ -299,7 +299,7 @@ fn in_words(message: &str) -> String {
     let line = message.lines().collect::<Vec<_>>().join(", ");
     let Some(names) = line.strip_prefix("unknown field ") else { return line };
     let mut names = names.split('`').skip(1).step_by(2);
-    let unknown = names.next().unwrap_or_default();
+    let Some(unknown) = names.next() else { return line };
     let all: Vec<_> = names.collect();
     match similar(unknown, all.iter().copied()) {
         Some(known) => format!("there is no key `{unknown}`; a similar one is `{known}`"),

@@ -117,8 +117,8 @@ pub enum End<P> {
 pub enum Renewal {
     /// There is none in place, or none that is this feed's.
     None,
-    /// It lasts long enough.
-    NotYet,
+    /// It lasts long enough: this is its number.
+    NotYet(u64),
     /// It is signed anew, with this number.
     Signed(u64),
     /// It isn't known, since the state is an old copy: the manifest in place has another.
@@ -242,7 +242,7 @@ impl<P: ManifestPayload> Known<P> {
         rules.of_lists(allow, rules.allow).or_else(|| rules.after([&before, allow], rules.allow))
     }
 
-    /// Why a generation of so many keys is refused. More is known of `changes` if they are given.
+    /// Why a generation with this many keys is refused. `changes` say more than the count, if they are known.
     pub fn objection_to_count(&self, count: u64, changes: Option<Changes>, rules: &Rules) -> Option<String> {
         let may_be_empty = !rules.lists.is_empty() && rules.lists.values().all(|list| list.allow_empty);
         if count == 0 && !may_be_empty {
@@ -374,7 +374,7 @@ impl<P: ManifestPayload> Known<P> {
         let Head { created_at, expires, .. } = *last.payload.head();
         let expires_in = expires.saturating_sub(created_at);
         if again.is_none() && self.is_fresh(expires_in) {
-            return refused(Renewal::NotYet);
+            return refused(Renewal::NotYet(last.payload.head().generation));
         }
         let record = self.start();
         let as_it_was = || Made {
@@ -411,7 +411,9 @@ impl<P: ManifestPayload> Known<P> {
         let manifest = Manifest::sign(&payload, &self.signers)?;
         let text = manifest.text()?;
         let mut steps = Vec::new();
-        if !made.files.is_empty() || made.parts.is_some() {
+        // The file of parts that the state has already is there.
+        let has_new_parts = made.parts.is_some() && made.parts != record.parts;
+        if !made.files.is_empty() || has_new_parts {
             let mut announced = self.start();
             made.files.iter().for_each(|file| announced.announce(file));
             steps.extend([Step::Remember(Box::new(announced)), Step::Write]);

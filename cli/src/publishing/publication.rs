@@ -30,10 +30,8 @@ pub struct Publication<P> {
     pub shards: Option<u32>,
     /// The place of its manifest.
     path: PathBuf,
-    /// The keys whose manifests are believed; none if all are, as clients of an unsigned feed do.
-    believed: Option<Vec<VerifyingKey>>,
-    /// Those that may have signed the feed until now.
-    former: Vec<VerifyingKey>,
+    /// The keys that sign, and those that did.
+    keys: Vec<VerifyingKey>,
     /// Whether the time of publication was given.
     is_told: bool,
     /// Whether nothing is written.
@@ -61,7 +59,7 @@ impl<P: Published> Publication<P> {
         if let Some(key) = own.iter().find(|key| basis.former_keys.contains(key)) {
             bail!("`sign` and `former-keys` have the same key, {}", manifest::public_key(key));
         }
-        let known: Vec<_> = own.iter().chain(&basis.former_keys).copied().collect();
+        let keys = own.iter().chain(&basis.former_keys).copied().collect();
         let now = created_at.unwrap_or(clock);
         let mut publication = Publication {
             id: basis.id.clone(),
@@ -70,8 +68,7 @@ impl<P: Published> Publication<P> {
             folder,
             known: Known { record, last: None, live: Live::None, clock, now, grace, signers },
             shards: basis.shards,
-            believed: (!own.is_empty()).then(|| known.clone()),
-            former: known,
+            keys,
             is_told: created_at.is_some(),
             is_dry,
             cleaner: Cleaner::default(),
@@ -128,7 +125,7 @@ impl<P: Published> Publication<P> {
             hash: found.hash(),
             payload: found.payload()?,
             is_signed_by_all: found.has_signers(&self.known.signers),
-            is_signed_by_known: found.is_signed_only_by(&self.former),
+            is_signed_by_known: found.is_signed_only_by(&self.keys),
         })
     }
 
@@ -137,11 +134,13 @@ impl<P: Published> Publication<P> {
         self.known.last.as_ref().map_or(&self.id, |last| &last.payload.head().identity.feed_id)
     }
 
-    /// Whether a manifest is this feed's: one of its keys has signed it, or the state has.
+    /// Whether a manifest is this feed's: one of its keys has signed it, or the state knows it. If nobody signs the feed,
+    /// its publisher believes any manifest, as its clients do.
     fn believes(&self, found: &Manifest<P>) -> bool {
-        let is_signed = |keys: &Vec<_>| keys.iter().any(|key| found.is_signed_by(key));
         let is_remembered = || self.known.record.as_ref().is_some_and(|record| record.follows(&found.hash()));
-        self.believed.as_ref().is_none_or(is_signed) || is_remembered()
+        self.known.signers.is_empty()
+            || self.keys.iter().any(|key| found.is_signed_by(key))
+            || is_remembered()
     }
 
     /// Fails if there is another kind of feed in the folder. Somebody who can put a file there must not be able to stop a
@@ -185,7 +184,7 @@ impl<P: Published> Publication<P> {
         for step in self.known.tidy() {
             // Parts that can't be deleted only matter to a run that reads parts, which refuses them.
             let is_spending = step == Step::Spend;
-            match self.step(step, &Outputs::default(), streams) {
+            match self.step(step, None, streams) {
                 Err(why) if is_spending && self.folder.check().is_ok() => streams.warn(&in_words(&why)),
                 done => done?,
             }
@@ -194,7 +193,12 @@ impl<P: Published> Publication<P> {
     }
 
     /// Carries out a plan. Once its manifest is in place, the run has done what it was for.
-    pub fn carry_out(&mut self, plan: &Plan<P>, outputs: &Outputs, streams: &mut Streams) -> Result<()> {
+    pub fn carry_out(
+        &mut self,
+        plan: &Plan<P>,
+        outputs: Option<&Outputs>,
+        streams: &mut Streams,
+    ) -> Result<()> {
         let mut is_in_place = false;
         for step in &plan.steps {
             let is_put = matches!(step, Step::Put(_));
@@ -220,7 +224,7 @@ impl<P: Published> Publication<P> {
         Ok(())
     }
 
-    fn step(&mut self, step: Step, outputs: &Outputs, streams: &mut Streams) -> Result<()> {
+    fn step(&mut self, step: Step, outputs: Option<&Outputs>, streams: &mut Streams) -> Result<()> {
         match step {
             Step::Require => {
                 let last = self.known.last.as_ref().context("there is no manifest in the state")?;
@@ -232,6 +236,7 @@ impl<P: Published> Publication<P> {
                 Ok(())
             }
             Step::Write => {
+                let outputs = outputs.context("nothing was made that could be written")?;
                 for (file, digests) in &outputs.digests {
                     self.folder.write(file, digests)?;
                 }

@@ -72,7 +72,7 @@ impl<'a> Sources<'a> {
             };
             let mut its = Vec::new();
             let files = from_ref(&list.file);
-            let summary = keys::read(files, profile, self.omitted, streams, Vec::new, take, |digests| {
+            let summary = keys::for_each(files, profile, self.omitted, streams, Vec::new, take, |digests| {
                 append(&mut its, &digests)
             })?;
             gave.member(name, Listed::of(tag, &mut its, &summary)?, summary, self, streams);

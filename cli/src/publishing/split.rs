@@ -77,7 +77,7 @@ impl<'a> Split<'a> {
             let mut sketch = Sketch::default();
             let files = from_ref(&list.file);
             let summary =
-                keys::read(files, profile, sources.omitted, streams, new, take, |(own, _, more)| {
+                keys::for_each(files, profile, sources.omitted, streams, new, take, |(own, _, more)| {
                     members.extend(own);
                     sketch.merge(&more);
                     Ok(())
@@ -96,14 +96,15 @@ impl<'a> Split<'a> {
             let mut sketch = Sketch::default();
             let files = from_ref(&list.file);
             let nothing = Omitted::none();
-            let summary = keys::read(files, profile, &nothing, streams, new, take, |(own, all, more)| {
-                allowed.extend(all);
-                if sources.allow_wins {
-                    won.extend(own);
-                }
-                sketch.merge(&more);
-                Ok(())
-            })?;
+            let summary =
+                keys::for_each(files, profile, &nothing, streams, new, take, |(own, all, more)| {
+                    allowed.extend(all);
+                    if sources.allow_wins {
+                        won.extend(own);
+                    }
+                    sketch.merge(&more);
+                    Ok(())
+                })?;
             gave.allowed(name, Listed::of_entries(None, sketch, &summary)?, summary, sources, streams);
         }
         let allowed = (!sources.allow.is_empty()).then_some(allowed);

@@ -10,5 +10,6 @@ mod lists;
 mod output;
 mod program;
 mod shards;
+mod signals;
 mod tags;
 mod tool;

@@ -45,6 +45,7 @@ pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut S
         keys::for_each(&args.lists, profile, &args.omitted, streams, KeyBuffer::default, take, |more| {
             buffer.append(&more)
         })?;
+    summary.print_notices(streams);
     let keys = buffer.count();
     args.require_lists(&summary)?;
     args.require_keys(keys)?;

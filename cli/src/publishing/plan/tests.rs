@@ -13,7 +13,7 @@ use crate::rates::random;
 
 const HOUR: u64 = 60 * 60 * 1000;
 const DAY: u64 = 24 * HOUR;
-/// The first list has so many keys, and each newer one has one more. So the number of keys tells how old it is.
+/// The first list has this many keys, and each newer one has one more, so the number of keys gives its age.
 const KEYS: u64 = 1000;
 
 /// What happens between two runs, or what a run is given.
@@ -23,10 +23,10 @@ enum Event {
     Run(Given, Option<usize>),
     Hours(u64),
     StateLost,
-    /// The state of so many runs ago is restored.
+    /// Restores the state from this many runs ago.
     StateRestored(usize),
     ManifestLost,
-    /// The host serves the manifest of so many generations ago.
+    /// The host goes back to the manifest from this many generations ago.
     RolledBack(usize),
     Planted,
 }
@@ -100,7 +100,7 @@ fn sign(payload: &FeedPayload) -> String {
     Manifest::sign(payload, &[]).unwrap().text().unwrap()
 }
 
-/// What a list of so many keys is made into.
+/// The generation that is made from a list with this many keys.
 fn made(keys: u64) -> FeedPayload {
     let identity = Identity::new("0".repeat(32), People::default(), Profile::Raw, 0.1, &Hashing::from(0));
     let (version, generation, created_at, expires) = (VERSION, 1, 0, 0);

@@ -22,6 +22,7 @@ use bloom_wasm::layers::Stack;
 use bloom_wasm::{Filter, Kind, Profile};
 use tempfile::TempDir;
 
+use crate::in_process::declare;
 use crate::program::{output, tool};
 
 fn run(folder: &Path, args: &[&str], stdin: &[u8]) -> Output {
@@ -38,8 +39,7 @@ fn text_of(bytes: Vec<u8>) -> String {
 
 /// Publishes a feed with these keys and lists in its feed.toml.
 fn publish(folder: &Path, above: &str, lists: &str) -> Output {
-    let id = "id = '00112233445566778899aabbccddeeff'";
-    fs::write(folder.join("feed.toml"), format!("{id}\n{above}\n[lists]\n{lists}\n")).unwrap();
+    declare(folder, above, lists);
     run(folder, &["feed", "publish"], b"")
 }
 

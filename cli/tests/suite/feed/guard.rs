@@ -158,7 +158,7 @@ fn each_list_is_guarded_by_itself() {
     assert_eq!((code, out), (0, urls));
 }
 
-/// A crontab that writes a list into the wrong file would publish the one in place of the other.
+/// If cron writes a list to the wrong file, it must not be published under the other list's name.
 #[test]
 fn a_list_is_dropped_or_renamed_only_if_the_file_says_so_and_none_are_swapped() {
     let folder = feed("");

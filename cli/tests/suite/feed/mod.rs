@@ -53,7 +53,7 @@ fn with_state(folder: &TempDir, name: &str) {
     told_as(folder, name, "id = ", &format!("state = \"{name}\"\nid = "));
 }
 
-/// Copies a folder, in place of what was there.
+/// Copies a folder, replacing what was there.
 fn copy(folder: &TempDir, from: &str, to: &str) {
     let [from, to] = [from, to].map(|name| folder.path().join(name));
     if to.exists() {

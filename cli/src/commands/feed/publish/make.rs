@@ -71,7 +71,7 @@ impl<'a> Feed<'a> {
         Ok(Sources { lists, allow, allow_wins: *allow_wins, omitted, before })
     }
 
-    /// The row of lists that must be absent, if there are any.
+    /// The row about the allowlists, if there are any.
     fn row_of_allowed(&self, conflicts: &Conflicts, gave: &Gave) -> Option<report::Row> {
         (!self.rules.allow.is_empty()).then(|| ("allowed", conflicts.in_words(&gave.allow_summary)))
     }

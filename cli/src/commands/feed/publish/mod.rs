@@ -107,7 +107,7 @@ fn publish<P: Make>(
         }
     };
     if !run.is_dry
-        && let Err(why) = publication.carry_out(&plan, &outputs, streams)
+        && let Err(why) = publication.carry_out(&plan, Some(&outputs), streams)
     {
         return Err(refused(Some(&feed), publication, why, &added, streams));
     }
@@ -140,7 +140,7 @@ fn refused<P: Make>(
     if publication.folder.check().is_err() {
         return why;
     }
-    let signed = publication.known.last.as_ref().map_or(0, |last| last.payload.head().generation);
+    let last = publication.known.last.as_ref().map(|last| last.text.clone());
     let words = in_words(&why);
     if !publication.is_dry
         && let Err(error) = publication.recover(added, streams)
@@ -148,17 +148,14 @@ fn refused<P: Make>(
         streams.warn(&format!("what this run wrote may not have been deleted: {}", in_words(&error)));
     }
     // A number that this run has used up is no reason for another one.
-    if publication.known.last.as_ref().is_some_and(|last| last.payload.head().generation > signed) {
+    if publication.known.last.as_ref().is_some_and(|now| last.as_ref() != Some(&now.text)) {
         return why;
     }
     match renew(feed, &mut publication, &words, streams) {
         Err(error) => error.context(words),
         Ok(Renewal::None) if publication.known.last.is_none() => why,
         Ok(Renewal::None) => anyhow!("{words}; there is no manifest in place that could be signed anew"),
-        Ok(Renewal::NotYet) => {
-            let generation = publication.known.ours().map_or(0, |live| live.payload.head().generation);
-            anyhow!("{words}; generation {generation} stays")
-        }
+        Ok(Renewal::NotYet(generation)) => anyhow!("{words}; generation {generation} stays"),
         Ok(Renewal::Signed(generation)) if publication.is_dry => {
             anyhow!("{words}; the last list would be signed anew as generation {generation}")
         }
@@ -184,7 +181,7 @@ fn renew<P: Make>(
     let (again, outputs) = again.unzip();
     let plan = publication.known.plan(Err(why.to_owned()), again.as_ref())?;
     if !publication.is_dry {
-        publication.carry_out(&plan, &outputs.unwrap_or_default(), streams)?;
+        publication.carry_out(&plan, outputs.as_ref(), streams)?;
     }
     match plan.end {
         End::Refused { renewal, .. } => Ok(renewal),

@@ -109,14 +109,12 @@ impl Report {
             format!("generation {}, which expires {}", self.generation, time_in_words(self.expires));
         rows.extend(self.rows());
         rows.push(("signed", signers));
-        rows.push((if self.published { "wrote" } else { "unchanged" }, generation.clone()));
         if run.is_dry {
-            rows.pop();
             rows.extend(steps.iter().map(|step| ("would", step.in_words())));
-            rows.push((
-                "result",
-                if self.published { generation } else { "unchanged, ".to_owned() + &generation },
-            ));
+            let unchanged = if self.published { "" } else { "unchanged, " };
+            rows.push(("result", unchanged.to_owned() + &generation));
+        } else {
+            rows.push((if self.published { "wrote" } else { "unchanged" }, generation));
         }
         let printed = match (run.quiet, run.json) {
             (true, _) => Ok(()),
