@@ -295,6 +295,8 @@ export class ToolPublisher {
     const [publicKey] = /[\w-]{43}/.exec(this.#feed("keygen", "-o", "feed.key"));
     this.key = { publicKey };
     this.feedId = randomBytes(16).toString("hex");
+    /** Of all lists that there were. */
+    this.names = new Set();
   }
 
   #feed(...args) {
@@ -305,7 +307,9 @@ export class ToolPublisher {
   #publish(lists, described) {
     for (const [name, list] of Object.entries(lists)) writeFileSync(join(this.home, name), list.join("\n"));
     const files = Object.fromEntries(Object.keys(lists).map((name) => [name, name]));
+    for (const name of Object.keys(lists)) this.names.add(name);
     writeFeed(this.home, {
+      dropped: [...this.names].filter((name) => !(name in lists)),
       id: this.feedId,
       profile: "url",
       fpr: 1e-6,

@@ -267,7 +267,7 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
       await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
       await blocks(site("a.other", "1"), "other.localhost/");
-      await names("phishing, malware");
+      await names("malware, phishing"); // in the order of their names
       await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
       await shows(site("a.other", "1"));
