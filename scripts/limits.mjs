@@ -5,7 +5,7 @@
  */
 export const LIMITS = {
   gzipped: {
-    wasm: 145_500,
+    wasm: 148_000,
     JavaScript: 43_500,
     "the reader, raw keys alone": 6_500,
     "the reader, without feeds": 18_850,

@@ -1,16 +1,17 @@
 //! From lists of keys to a filter.
 
-use crate::digests::sort;
+use crate::digests::{sort, subtract};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::hash::{Hashing, Secret};
+use crate::keys::entries::Entries;
 use crate::keys::list::{Allowlist, Conflict, Rules, remove_conflicts};
 use crate::keys::{Input, Platform, Skip};
 use crate::kind::{Kind, KindOptions};
 use crate::layers::tags::require_tag_name;
 use crate::layers::{Stack, Tagged};
 use crate::profile::Profile;
-use crate::vectors::{copied, push};
+use crate::vectors::{append, copied, halves, push};
 
 /// Calls its argument with each line of a list.
 pub(crate) type Lines<'a> = Box<dyn FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + 'a>;
@@ -297,6 +298,25 @@ impl Builder<'_> {
         self.described(Stack::build_tagged(members, allowed, self.build_fpr(), self.digests())?)
     }
 
+    /// The members that a ribbon filter of URLs does without, in ascending order: those that others cover, as
+    /// `evil.example` covers `www.evil.example/login`. [`Filter::has_url`] finds them all the same, and
+    /// [`Filter::url_tags`] finds each of their tags, since a member with a tag that none above it has isn't covered. Members
+    /// are sorted, those with tags are the same, and `entries` has all of them.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] without the memory.
+    pub fn covered(entries: &Entries, members: &[u64], tagged: Option<&Tagged>) -> Result<Vec<u64>> {
+        let Some(tagged) = tagged else {
+            return entries.covered(members, &|_, parents| !parents.is_empty());
+        };
+        entries.covered(members, &|key, parents| {
+            let has = |number| {
+                parents.iter().any(|&parent| tagged.numbers_of(parent).is_some_and(|of| of.contains(number)))
+            };
+            !parents.is_empty() && tagged.numbers_of(key).is_some_and(|numbers| numbers.iter().all(has))
+        })
+    }
+
     fn require_no_list(&self) -> Result<()> {
         let holds = self.lists.is_empty() && self.allowed.is_empty();
         Error::unless(holds, "only `build` reads the lists of a builder")
@@ -335,33 +355,25 @@ impl Builder<'_> {
     pub(crate) fn build_on(mut self, platform: &impl Platform) -> Result<Filter> {
         self.validate()?;
         let hashing = self.digests();
-        let (mut members, mut lists) = (Vec::new(), Vec::<(String, Vec<u64>)>::new());
+        let mut entries = Entries::default();
+        let (mut untagged, mut lists) = (Vec::new(), Vec::<(String, Vec<u64>)>::new());
         for (tag, list) in std::mem::take(&mut self.lists) {
             let no_key = match tag {
                 None => "no line of a list gives a key",
                 Some(_) => "no line of a list with a tag gives a key",
             };
-            let digests = match tag {
-                None => &mut members,
-                Some(tag) => {
-                    let place = lists.iter().position(|(name, _)| *name == tag).unwrap_or(lists.len());
-                    if place == lists.len() {
-                        lists.push((tag, Vec::new()));
-                    }
-                    &mut lists[place].1
-                }
-            };
-            self.read(platform, self.rules, list, no_key, &mut |input| {
-                push(digests, hashing.digest(input.own()))
-            })?;
+            let first = entries.keys().len();
+            self.read(platform, self.rules, list, no_key, &mut |input| entries.push(&hashing, input))?;
+            let (_, digests) = halves(entries.keys(), first);
+            match tag.map(|tag| (lists.iter().position(|(name, _)| *name == tag), tag)) {
+                None => append(&mut untagged, digests)?,
+                Some((Some(place), _)) => append(&mut lists[place].1, digests)?,
+                Some((None, tag)) => push(&mut lists, (tag, copied(digests)?))?,
+            }
         }
-        let mut tagged = None;
-        if !lists.is_empty() {
-            let all = Tagged::new(lists, std::mem::take(&mut members))?;
-            members = copied(all.digests())?;
-            tagged = Some(all);
-        }
+        let tagged = if lists.is_empty() { None } else { Some(Tagged::new(lists, untagged)?) };
         let mut allowed = None;
+        let mut members = entries.members()?;
         if !self.allowed.is_empty() {
             sort(&mut members)?;
             let mut allowlist = Allowlist::new(hashing, self.allow_wins);
@@ -380,8 +392,22 @@ impl Builder<'_> {
             }
             allowed = Some(digests);
         }
+        self.build_entries(&entries, members, tagged, allowed)
+    }
+
+    /// Builds the filter of the members of these entries, except for those that others cover. `tagged` may have more members.
+    pub(crate) fn build_entries(
+        &self,
+        entries: &Entries,
+        mut members: Vec<u64>,
+        tagged: Option<Tagged>,
+        allowed: Option<Vec<u64>>,
+    ) -> Result<Filter> {
+        sort(&mut members)?;
+        let covered = Self::covered(entries, &members, tagged.as_ref())?;
+        subtract(&mut members, &covered);
         match tagged {
-            None => self.build_digests(&mut members, allowed.as_deref()),
+            None => self.of_digests(&mut members, allowed.as_deref()),
             Some(mut tagged) => {
                 tagged.keep(&members)?;
                 self.build_tagged(&tagged, allowed.as_deref())

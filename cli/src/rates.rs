@@ -1,6 +1,9 @@
 //! The false-positive rates of a filter: by its fill, and measured with random keys.
 
+use std::collections::BTreeSet;
+
 use bloom_wasm::filters::AnyFilter;
+use bloom_wasm::keys::entries::Entries;
 use bloom_wasm::layers::{Stack, Tagged};
 use bloom_wasm::slots::{weight, with_slot};
 use bloom_wasm::{Profile, hash};
@@ -50,18 +53,26 @@ impl Rates {
     }
 }
 
-/// How many keys have other tags in the filter than they should.
-pub fn wrong_tags(filter: &Stack, keys: &Tagged) -> bloom_wasm::error::Result<u64> {
+/// How many keys have other tags in the filter than they should, also if those of the listed keys that cover them count.
+pub fn wrong_tags(filter: &Stack, entries: &Entries, keys: &Tagged) -> bloom_wasm::error::Result<u64> {
     let names: Vec<_> = keys.names().collect();
-    let mut wrong = 0;
-    for (digest, set) in keys.digests().iter().zip(keys.sets()) {
-        let mut wanted: Vec<_> = set.iter().map(|&number| names[usize::from(number)]).collect();
-        let mut found = filter.tags_of_all([*digest])?;
-        wanted.sort_unstable();
-        found.sort_unstable();
-        wrong += u64::from(wanted != found);
+    let tags_of = |numbers: &[u8]| -> BTreeSet<_> {
+        numbers.iter().map(|&number| names[usize::from(number)]).collect()
+    };
+    let mut wrong = BTreeSet::new();
+    for (key, parents) in entries.iter() {
+        let wanted = tags_of(keys.numbers_of(key).expect("every entry is one of the keys"));
+        if BTreeSet::from_iter(filter.tags_of_all([key])?) == wanted {
+            continue;
+        }
+        let listed = parents.iter().filter(|&&parent| keys.numbers_of(parent).is_some());
+        let listed: Vec<_> = listed.copied().filter(|&parent| filter.has_digest(parent)).collect();
+        let is_covered = !listed.is_empty();
+        if !is_covered || !wanted.is_subset(&BTreeSet::from_iter(filter.tags_of_all(listed)?)) {
+            wrong.insert(key);
+        }
     }
-    Ok(wrong)
+    Ok(wrong.len() as u64)
 }
 
 /// The rate of a typical URL and the highest of any, in words.

@@ -49,6 +49,11 @@ pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }
 
+/// How many keys others cover, as the end of a phrase; nothing if there are none.
+pub fn covered_in_words(keys: u64) -> String {
+    if keys == 0 { String::new() } else { format!(", {} covered by others", grouped(keys)) }
+}
+
 /// How much a key takes, as the end of a phrase; nothing without keys.
 pub fn per_key(bytes: u64, count: u64) -> String {
     if count == 0 { String::new() } else { format!(", {:.2} bits a key", bytes as f64 * 8.0 / count as f64) }

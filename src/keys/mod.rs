@@ -3,6 +3,7 @@
 //! [`url`] and [`password`] turn one input into keys, and [`list`] the lines of a list. A URL parser and Unicode's
 //! normal forms, which are built into browsers and are crates in Rust, come from a [`Platform`].
 
+pub mod entries;
 pub mod lines;
 pub mod list;
 #[cfg(feature = "native")]

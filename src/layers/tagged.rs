@@ -140,6 +140,12 @@ impl Tagged {
         self.places.iter().map(|&place| self.sets.get(place as usize))
     }
 
+    /// The numbers of the names of a digest; none unless it is there.
+    pub fn numbers_of(&self, digest: u64) -> Option<&[u8]> {
+        let at = self.digests.binary_search(&digest).ok()?;
+        Some(self.sets.get(self.places[at] as usize))
+    }
+
     /// How many keys have each name.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ mod bloom;
 mod builder;
 mod common_tags;
 mod counting;
+mod covered;
 mod cuckoo;
 mod delta;
 mod golden;

@@ -89,7 +89,7 @@ pub fn run(args: ImportArgs, streams: &mut Streams) -> Result<Answer> {
     if !args.members.is_empty() {
         rows.push(("members", ask(&made, &args.members, streams).with_context(name)?));
     }
-    let answer = blob::save(&made, &args.output, args.json, &rows, &[], streams)?;
+    let answer = blob::save(&made, &args.output, args.json, None, &rows, &[], streams)?;
     if args.members.is_empty() && !args.json && !write::is_stdout(&args.output) {
         let output = args.output.display();
         let how = format!("ask for a key that you know is in it: bloom-wasm check {output} KEY");

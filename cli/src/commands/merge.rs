@@ -43,5 +43,5 @@ pub fn run(args: MergeArgs, streams: &mut Streams) -> Result<Answer> {
         })?;
     }
     let rows = [("merged", format!("{} blobs", args.files.len()))];
-    blob::save(&merged, &args.output, args.json, &rows, &[], streams)
+    blob::save(&merged, &args.output, args.json, None, &rows, &[], streams)
 }

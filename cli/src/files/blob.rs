@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use bloom_wasm::Filter;
 use bloom_wasm::filters::AnyFilter;
 use bloom_wasm::hash::Secret;
+use bloom_wasm::{Filter, FilterInfo};
 use serde::Serialize;
 
 use super::{read, write};
@@ -26,11 +26,23 @@ pub fn decode(bytes: Vec<u8>, secret: Option<&Secret>) -> bloom_wasm::error::Res
     }
 }
 
-/// Writes a blob, and reports it unless the blob goes to standard output.
+/// What is reported of a blob, for programs.
+#[derive(Serialize)]
+struct Report<'a> {
+    #[serde(flatten)]
+    info: FilterInfo<'a>,
+    /// How many keys of its lists others cover.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    covered: Option<u64>,
+}
+
+/// Writes a blob, and reports it unless the blob goes to standard output. `covered` is how many keys of its lists others
+/// cover, if that was looked for.
 pub fn save(
     blob: &Filter,
     path: &Path,
     json: bool,
+    covered: Option<u64>,
     before: &[Row],
     after: &[Row],
     streams: &mut Streams,
@@ -45,7 +57,7 @@ pub fn save(
     let size = [("size", format!("{} bytes{per_key}", grouped(info.byte_length)))];
     let rows = [before, &size, after].concat();
     let wrote = format!("{}, of kind {}", path.display(), info.kind);
-    save_bytes(&bytes, path, json.then_some(&info), rows, wrote, streams)
+    save_bytes(&bytes, path, json.then_some(&Report { info, covered }), rows, wrote, streams)
 }
 
 /// Writes a file. Its contents are described before it is put in place, so that nothing has changed if printing fails.

@@ -8,59 +8,59 @@ use bloom_wasm::Profile;
 use bloom_wasm::hash::Hashing;
 use bloom_wasm::internal::{append, copied};
 use bloom_wasm::keys::Input;
+use bloom_wasm::keys::entries::Entries;
 use bloom_wasm::keys::list::{Allowlist, Conflict, remove_conflicts};
 use bloom_wasm::layers::Tagged;
 use bloom_wasm::shards::Sharding;
 
 use super::keys::{self, Notices, Summary};
 use super::lines::Place;
-use super::spill::{Buffer, Digests, Spill};
+use super::spill::{Buffer, Shard, Spill};
 use crate::args::omitted::Omitted;
 use crate::args::tags::{TagArgs, TagList};
 use crate::streams::Streams;
 use crate::text::{counted, quoted};
 
-/// The digest of every key in the lists, in their order, and what else the lists held.
+/// The entries of the lists, in their order, and what else the lists held.
 pub fn members(
     lists: &[PathBuf],
     profile: Profile,
     hashing: Hashing,
     omitted: &Omitted,
     streams: &mut Streams,
-) -> Result<(Vec<u64>, Summary)> {
-    let mut members = Vec::new();
-    let digest = |digests: &mut Vec<u64>, input: &Input, _: Place| {
-        digests.push(hashing.digest(input.own()));
-        Ok(())
-    };
-    let summary = keys::for_each(lists, profile, omitted, streams, Vec::new, digest, |digests| {
-        append(&mut members, &digests)
+) -> Result<(Entries, Summary)> {
+    let mut members = Entries::default();
+    let take = |entries: &mut Entries, input: &Input, _: Place| entries.push(&hashing, input);
+    let summary = keys::for_each(lists, profile, omitted, streams, Entries::default, take, |more| {
+        members.append(&more)
     })?;
     summary.print_notices(streams);
     Ok((members, summary))
 }
 
-/// The keys of lists with tags and of those without, and what else the lists with tags held.
+/// Adds the entries of lists with tags to those without. Returns the keys of all, and what else the lists with tags held.
 pub fn with_tags(
     tags: &TagArgs,
-    untagged: Vec<u64>,
+    entries: &mut Entries,
     profile: Profile,
     hashing: Hashing,
     omitted: &Omitted,
     streams: &mut Streams,
 ) -> Result<(Tagged, Summary)> {
     let mut summary = Summary::default();
+    let untagged = copied(entries.keys())?;
     let mut lists: Vec<_> = tags.names().into_iter().map(|name| (name, Vec::new())).collect();
     for TagList { name, list } in &tags.tags {
-        let (digests, its) = members(from_ref(list), profile, hashing, omitted, streams)?;
+        let (more, its) = members(from_ref(list), profile, hashing, omitted, streams)?;
         let (_, all) = lists.iter_mut().find(|(other, _)| other == name).expect("each tag has a place");
-        append(all, &digests)?;
+        append(all, more.keys())?;
+        entries.append(&more)?;
         summary.merge(its);
     }
     Ok((Tagged::new(lists, untagged)?, summary))
 }
 
-/// Splits the digests of members over shards: first those of the lists without a tag, then a list for each tag. Returns
+/// Splits the entries of members over shards: first those of the lists without a tag, then a list for each tag. Returns
 /// what the lists held.
 pub fn split(
     lists: &[PathBuf],
@@ -70,10 +70,7 @@ pub fn split(
     spill: &mut Spill,
     streams: &mut Streams,
 ) -> Result<Summary> {
-    let take = |batch: &mut Buffer, input: &Input, _: Place| {
-        batch.push(sharding.shard_of(input.own()), sharding.hashing().digest(input.own()));
-        Ok(())
-    };
+    let take = |batch: &mut Buffer, input: &Input, _: Place| batch.push_entry(sharding, input).map(|_| ());
     let mut read = |lists: &[PathBuf], spill: &mut Spill| {
         let new = || Buffer::new(sharding);
         let summary = keys::for_each(lists, sharding.profile(), omitted, streams, new, take, |batch| {
@@ -93,8 +90,8 @@ pub fn split(
 
 /// The keys of a shard: those without a tag, and then lists, of which `given` are the tags. `names` are those of all tags,
 /// by their numbers.
-pub fn tagged(digests: &Digests, given: &[&str], names: &[String]) -> bloom_wasm::error::Result<Tagged> {
-    let (untagged, lists) = digests.lists();
+pub fn tagged(shard: &Shard, given: &[&str], names: &[String]) -> bloom_wasm::error::Result<Tagged> {
+    let (untagged, lists) = shard.lists();
     assert_eq!(lists.len(), given.len(), "a list for each tag");
     let mut all: Vec<_> = names.iter().map(|name| (name.clone(), Vec::new())).collect();
     for (name, digests) in given.iter().zip(lists) {

@@ -7,19 +7,24 @@ use bloom_wasm::error::Result;
 #[cfg(target_os = "wasi")]
 use bloom_wasm::internal::append;
 use bloom_wasm::internal::reserve;
+use bloom_wasm::keys::Input;
+use bloom_wasm::keys::entries::Entries;
 use bloom_wasm::shards::Sharding;
 
 /// The most files that the digests go to. Each file is later read as a whole.
 const FILES: u32 = 64;
 /// The bytes of a digest in a file: the number of its shard among those of the file, and the digest.
 const RECORD: usize = 10;
+/// In the number of a shard, the mark of a parent of the entry before. A file has at most 2^10 shards.
+const PARENT: u16 = 1 << 15;
 
 /// Digests in temporary files, which have no name, so they are gone however the program ends.
 pub struct Spill {
     files: Vec<BufWriter<Scratch>>,
-    /// How many digests each shard has.
+    /// How many entries each shard has.
     counts: Vec<usize>,
-    /// How many digests each file had when a list ended.
+    /// How many digests each file has, and had when a list ended.
+    lengths: Vec<usize>,
     ends: Vec<Vec<usize>>,
     error: io::Result<()>,
 }
@@ -77,6 +82,8 @@ pub struct Buffer {
     /// What goes to each file.
     files: Vec<Vec<u8>>,
     each: u32,
+    /// The entry on its way there.
+    entry: Entries,
 }
 
 impl Buffer {
@@ -84,52 +91,65 @@ impl Buffer {
         let files = FILES.min(sharding.shards());
         // A chunk of a list has some thousands of keys.
         let room = || Vec::with_capacity(1 << 10);
-        Buffer { files: (0..files).map(|_| room()).collect(), each: sharding.shards() / files }
+        let files = (0..files).map(|_| room()).collect();
+        Buffer { files, each: sharding.shards() / FILES.min(sharding.shards()), entry: Entries::default() }
+    }
+
+    /// Appends an entry with its parents, which are in the same shard. Returns its digest.
+    pub fn push_entry(&mut self, sharding: &Sharding, input: &Input) -> Result<u64> {
+        let mut entry = std::mem::take(&mut self.entry);
+        entry.clear();
+        entry.push(sharding.hashing(), input)?;
+        let shard = sharding.shard_of(input.own());
+        for (key, parents) in entry.iter() {
+            self.push(shard, key);
+            parents.iter().for_each(|&parent| self.push_record(shard, PARENT, parent));
+        }
+        let digest = entry.keys()[0];
+        self.entry = entry;
+        Ok(digest)
     }
 
     /// Appends the digest of a key of this shard.
     pub fn push(&mut self, shard: u32, digest: u64) {
+        self.push_record(shard, 0, digest);
+    }
+
+    fn push_record(&mut self, shard: u32, mark: u16, digest: u64) {
         let file = &mut self.files[(shard / self.each) as usize];
-        // A file has at most 2^10 shards.
-        file.extend_from_slice(&((shard % self.each) as u16).to_le_bytes());
+        file.extend_from_slice(&((shard % self.each) as u16 | mark).to_le_bytes());
         file.extend_from_slice(&digest.to_le_bytes());
     }
 }
 
-/// The digests of a shard, in the order in which they were added, including repeated ones.
+/// The entries of a shard, in the order in which they were added, including repeated ones.
 #[derive(Default)]
-pub struct Digests {
-    all: Vec<u64>,
+pub struct Shard {
+    pub entries: Entries,
     /// Where each list but the first begins.
     starts: Vec<usize>,
 }
 
-impl Digests {
-    pub fn all(&self) -> &[u64] {
-        &self.all
-    }
-
+impl Shard {
     /// The digests of the first list, and of each list that began after a call of [`Spill::end_list`].
     pub fn lists(&self) -> (&[u64], impl ExactSizeIterator<Item = &[u64]>) {
-        let first = self.starts.first().map_or(&self.all[..], |&end| &self.all[..end]);
-        let end = |list: usize| self.starts.get(list + 1).copied().unwrap_or(self.all.len());
-        (first, self.starts.iter().enumerate().map(move |(list, &start)| &self.all[start..end(list)]))
+        let all = self.entries.keys();
+        let first = self.starts.first().map_or(all, |&end| &all[..end]);
+        let end = |list: usize| self.starts.get(list + 1).copied().unwrap_or(all.len());
+        (first, self.starts.iter().enumerate().map(move |(list, &start)| &all[start..end(list)]))
     }
 }
 
-/// The digests of each of some shards.
-pub type Shards = Vec<Digests>;
+/// The entries of each of some shards.
+pub type Shards = Vec<Shard>;
 
 impl Spill {
     pub fn new(sharding: &Sharding, folder: &Path) -> io::Result<Self> {
         let files = FILES.min(sharding.shards());
-        let files = (0..files).map(|_| scratch(folder).map(BufWriter::new)).collect::<io::Result<_>>()?;
-        Ok(Spill { files, counts: vec![0; sharding.shards() as usize], ends: Vec::new(), error: Ok(()) })
-    }
-
-    /// How many digests go to each file.
-    fn lengths(&self) -> Vec<usize> {
-        self.counts.chunks(self.each()).map(|counts| counts.iter().sum()).collect()
+        let files =
+            (0..files).map(|_| scratch(folder).map(BufWriter::new)).collect::<io::Result<Vec<_>>>()?;
+        let (counts, lengths) = (vec![0; sharding.shards() as usize], vec![0; files.len()]);
+        Ok(Spill { files, counts, lengths, ends: Vec::new(), error: Ok(()) })
     }
 
     /// How many shards go to each file.
@@ -139,18 +159,21 @@ impl Spill {
 
     /// Ends a list: what is added later belongs to the next one.
     pub fn end_list(&mut self) {
-        self.ends.push(self.lengths());
+        self.ends.push(self.lengths.clone());
     }
 
     /// Adds digests. [`Spill::parts`] returns the first failure.
     pub fn extend(&mut self, batch: Buffer) {
         let counts = self.counts.chunks_mut(batch.each as usize);
-        for ((file, counts), records) in self.files.iter_mut().zip(counts).zip(batch.files) {
+        let files = self.files.iter_mut().zip(&mut self.lengths);
+        for (((file, length), counts), records) in files.zip(counts).zip(batch.files) {
             if self.error.is_err() {
                 return;
             }
             for record in records.as_chunks().0 {
-                counts[split(record).0] += 1;
+                let (shard, is_parent, _) = split(record);
+                counts[shard] += usize::from(!is_parent);
+                *length += 1;
             }
             self.error = file.write_all(&records);
         }
@@ -167,8 +190,8 @@ impl Spill {
             let mut file = file.into_inner().map_err(|error| error.into_error())?;
             file.rewind()?;
             let room = |&count| {
-                let mut digests = Digests::default();
-                reserve(&mut digests.all, count).map_err(io::Error::other).map(|()| digests)
+                let mut shard = Shard::default();
+                shard.entries.reserve(count).map_err(io::Error::other).map(|()| shard)
             };
             let mut part =
                 counts[number * each..][..each].iter().map(room).collect::<io::Result<Shards>>()?;
@@ -177,12 +200,15 @@ impl Spill {
             let mut read = 0;
             for (list, ends) in ends.iter().enumerate() {
                 if list > 0 {
-                    part.iter_mut().for_each(|digests| digests.starts.push(digests.all.len()));
+                    part.iter_mut().for_each(|shard| shard.starts.push(shard.entries.keys().len()));
                 }
                 while read < ends[number] {
                     file.read_exact(&mut record)?;
-                    let (shard, digest) = split(&record);
-                    part[shard].all.push(digest);
+                    let (shard, is_parent, digest) = split(&record);
+                    let entries = &mut part[shard].entries;
+                    let pushed =
+                        if is_parent { entries.push_parent(digest) } else { entries.push_key(digest) };
+                    pushed.map_err(io::Error::other)?;
                     read += 1;
                 }
             }
@@ -207,7 +233,8 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Vec<u64>> {
     Ok(digests)
 }
 
-/// The number of a shard, and a digest.
-fn split(&[low, high, ref digest @ ..]: &[u8; RECORD]) -> (usize, u64) {
-    (u16::from_le_bytes([low, high]).into(), u64::from_le_bytes(*digest))
+/// The number of a shard, whether a parent follows, and a digest.
+fn split(&[low, high, ref digest @ ..]: &[u8; RECORD]) -> (usize, bool, u64) {
+    let shard = u16::from_le_bytes([low, high]);
+    ((shard & !PARENT).into(), shard & PARENT != 0, u64::from_le_bytes(*digest))
 }

@@ -251,10 +251,10 @@ impl<P: ManifestPayload> Known<P> {
             return Some("no key is left".to_owned() + or);
         }
         let last = self.before().map_or(0, |seen| seen.payload.head().count);
-        let total = match changes.filter(|changes| !self.is_old() && changes.stay + changes.removed >= last) {
-            Some(changes) => Change { before: last, removed: changes.removed },
-            None => Change::of_counts(last, count),
-        };
+        let mut total = Change::of_counts(last, count);
+        if let Some(changes) = changes.filter(|_| !self.is_old()) {
+            total.removed = total.removed.max(changes.removed);
+        }
         rules.removed("", total)
     }
 

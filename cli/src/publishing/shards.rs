@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use bloom_wasm::digests::subtract;
 use bloom_wasm::filters::AnyFilter;
 use bloom_wasm::layers::{MAX_TAGS, Stack, Tagged};
 use bloom_wasm::shards::{Entry, MAX_SHARD, Sharding, write_page};
@@ -42,31 +43,40 @@ pub fn entry_of(bytes: &[u8]) -> Result<Entry> {
 pub struct Shard {
     pub bytes: Vec<u8>,
     pub entry: Entry,
-    /// How many keys have each tag.
+    /// How many keys its lists have, in all and with each tag, and how many of them others cover.
+    keys: u64,
     tags: Vec<u64>,
+    covered: u64,
 }
 
 impl Shard {
-    /// With tags, the digests are those of the tagged keys.
+    /// The digests are sorted, and so are those of them that others cover. With tags, they are those of the tagged keys.
     pub fn new(
         sharding: &Sharding,
         fpr: f64,
         shard: u32,
-        digests: &mut Vec<u64>,
-        tagged: Option<&Tagged>,
+        mut digests: Vec<u64>,
+        covered: &[u64],
+        tagged: Option<Tagged>,
         allowed: Option<&[u64]>,
     ) -> Result<Self> {
-        let name = format!("shard {shard}, of {}", counted(digests.len() as u64, "key", "keys"));
-        let mut make = || -> Result<Self> {
+        let keys = digests.len() as u64;
+        let name = format!("shard {shard}, of {}", counted(keys, "key", "keys"));
+        let make = || -> Result<Self> {
             let hashing = *sharding.hashing();
+            let tags = tagged.as_ref().map_or(Ok(Vec::new()), Tagged::counts)?;
+            subtract(&mut digests, covered);
             let stack = match tagged {
-                None => Stack::build(Kind::Ribbon.into(), digests, allowed, fpr, hashing)?,
-                Some(tagged) => Stack::build_tagged_shard(tagged, allowed, fpr, hashing)?,
+                None => Stack::build(Kind::Ribbon.into(), &mut digests, allowed, fpr, hashing)?,
+                Some(mut tagged) => {
+                    tagged.keep(&digests)?;
+                    Stack::build_tagged_shard(&tagged, allowed, fpr, hashing)?
+                }
             };
             let blob = Filter::new(sharding.profile(), stack);
             let bytes = blob.encode()?;
-            let tags = tagged.map_or(Ok(Vec::new()), Tagged::counts)?;
-            Ok(Shard { entry: Entry { count: count(&blob)?, ..entry_of(&bytes)? }, bytes, tags })
+            let entry = Entry { count: count(&blob)?, ..entry_of(&bytes)? };
+            Ok(Shard { entry, bytes, keys, tags, covered: covered.len() as u64 })
         };
         make().context(name)
     }
@@ -98,6 +108,9 @@ pub struct Writer<'a> {
     /// The hashes of the shards of the generation in place.
     there: HashSet<[u8; 32]>,
     pub entries: Vec<Entry>,
+    /// How many keys the lists have, and how many of them others cover.
+    pub keys: u64,
+    pub covered: u64,
     /// The tags by their numbers; none in a filter without tags.
     pub tags: Vec<Tag>,
     /// The files that this run has written which the generation before didn't have.
@@ -129,6 +142,8 @@ impl<'a> Writer<'a> {
             is_dry,
             there: there.iter().map(|entry| entry.sha256).collect(),
             entries: Vec::new(),
+            keys: 0,
+            covered: 0,
             tags,
             added: Vec::new(),
             written: 0,
@@ -141,15 +156,12 @@ impl<'a> Writer<'a> {
         self.tags.iter().map(|tag| tag.name.clone()).collect()
     }
 
-    /// How many keys the shards have.
-    pub fn count(&self) -> u64 {
-        self.entries.iter().map(|entry| u64::from(entry.count)).sum()
-    }
-
     /// Writes the next shard, unless it is there already.
     pub fn put(&mut self, made: Shard) -> Result<()> {
         self.write(made.entry.sha256, &made.bytes)?;
         self.entries.push(made.entry);
+        self.keys += made.keys;
+        self.covered += made.covered;
         self.tags.iter_mut().zip(made.tags).for_each(|(tag, more)| tag.count += more);
         Ok(())
     }
@@ -181,7 +193,7 @@ impl<'a> Writer<'a> {
         let pages = self.entries.chunks(sharding.entries()).map(write_page);
         let pages: Vec<_> = pages.map(|page| (sha256(&page), page)).collect();
         let payload = ShardsPayload {
-            head: Head::unsigned(identity, self.count()),
+            head: Head::unsigned(identity, self.keys),
             shards: sharding.shards(),
             bytes: self.entries.iter().map(|entry| u64::from(entry.bytes)).sum(),
             pages: pages.iter().map(|(name, _)| name.clone()).collect(),

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::slice::from_ref;
 
 use anyhow::Result;
-use bloom_wasm::Profile;
-use bloom_wasm::digests::sort;
+use bloom_wasm::digests::{sort, subtract};
 use bloom_wasm::hash::Hashing;
 use bloom_wasm::internal::{append, copied};
 use bloom_wasm::keys::Input;
+use bloom_wasm::keys::entries::Entries;
 use bloom_wasm::layers::Tagged;
+use bloom_wasm::{Builder, Profile};
 
 use super::declared::List;
 use super::record::Listed;
@@ -45,6 +46,8 @@ pub struct Keys {
     /// The digests, sorted. No digest is in both.
     pub members: Vec<u64>,
     pub allowed: Vec<u64>,
+    /// The members that others cover, sorted.
+    pub covered: Vec<u64>,
     /// The members with their tags, if they have any.
     pub tagged: Option<Tagged>,
     pub conflicts: Conflicts,
@@ -63,32 +66,29 @@ impl<'a> Sources<'a> {
 
     /// Reads all of them.
     pub fn read(&self, profile: Profile, hashing: Hashing, streams: &mut Streams) -> Result<(Keys, Gave)> {
-        let (mut gave, mut untagged) = (Gave::default(), Vec::new());
+        let (mut gave, mut entries) = (Gave::default(), Entries::default());
+        let is_tagged = self.lists.values().any(|list| list.tag.is_some());
+        let mut untagged = Vec::new();
         let mut of_tags: Vec<(String, Vec<u64>)> = Vec::new();
         for (tag, name, list) in self.lists_by_tag() {
-            let take = |digests: &mut Vec<u64>, input: &Input, _: Place| {
-                digests.push(hashing.digest(input.own()));
-                Ok(())
-            };
-            let mut its = Vec::new();
+            let take = |more: &mut Entries, input: &Input, _: Place| more.push(&hashing, input);
+            let first = entries.keys().len();
             let files = from_ref(&list.file);
-            let summary = keys::for_each(files, profile, self.omitted, streams, Vec::new, take, |digests| {
-                append(&mut its, &digests)
-            })?;
+            let summary =
+                keys::for_each(files, profile, self.omitted, streams, Entries::default, take, |more| {
+                    entries.append(&more)
+                })?;
+            let mut its = copied(&entries.keys()[first..])?;
             gave.member(name, Listed::of(tag, &mut its, &summary)?, summary, self, streams);
             match (tag, of_tags.last_mut()) {
-                (None, _) if untagged.is_empty() => untagged = its,
-                (None, _) => append(&mut untagged, &its)?,
+                (None, _) if is_tagged => append(&mut untagged, &its)?,
+                (None, _) => {}
                 (Some(tag), Some((last, all))) if tag == last => append(all, &its)?,
                 (Some(tag), _) => of_tags.push((tag.to_owned(), its)),
             }
         }
-        let (mut members, mut tagged) = (untagged, None);
-        if !of_tags.is_empty() {
-            let keys = Tagged::new(of_tags, members)?;
-            members = copied(keys.digests())?;
-            tagged = Some(keys);
-        }
+        let mut tagged = if is_tagged { Some(Tagged::new(of_tags, untagged)?) } else { None };
+        let mut members = entries.members()?;
         sort(&mut members)?;
         let files = self.allow.values().map(|list| &list.file);
         let its = allow(files, self.allow_wins, hashing, profile, &mut members, streams)?;
@@ -96,13 +96,14 @@ impl<'a> Sources<'a> {
         for (name, (mut own, summary)) in self.allow.keys().zip(its.lists) {
             gave.allowed(name, Listed::of(None, &mut own, &summary)?, summary, self, streams);
         }
-        sort(&mut members)?;
         sort(&mut allowed)?;
+        subtract(&mut allowed, &members);
         if let Some(tagged) = &mut tagged {
             tagged.keep(&members)?;
         }
+        let covered = Builder::covered(&entries, &members, tagged.as_ref())?;
         let (conflicts, notices) = (its.conflicts, its.notices);
-        Ok((Keys { members, allowed, tagged, conflicts, notices }, gave))
+        Ok((Keys { members, allowed, covered, tagged, conflicts, notices }, gave))
     }
 
     /// The keys that must be absent alone, sorted, also those that are members.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::slice::from_ref;
 
 use anyhow::{Context, Result};
+use bloom_wasm::Builder;
 use bloom_wasm::digests::{sort, subtract};
 use bloom_wasm::internal::copied;
 use bloom_wasm::keys::Input;
@@ -71,7 +72,7 @@ impl<'a> Split<'a> {
                 tags.extend(tag);
             }
             let take = |(own, _, sketch): &mut (Buffer, Buffer, Sketch), input: &Input, _: Place| {
-                sketch.add(push(own, input.own()));
+                sketch.add(own.push_entry(sharding, input)?);
                 Ok(())
             };
             let mut sketch = Sketch::default();
@@ -179,7 +180,7 @@ impl Group {
         let each = if tagged { TAGGED_BYTES } else { BYTES };
         let (mut end, mut keys) = (shards.start, 0);
         while end < shards.end && (end == shards.start || keys * each < AT_ONCE) {
-            let of_this = self.members[end].all().len();
+            let of_this = self.members[end].entries.keys().len();
             if of_this > LARGE {
                 let (shard, keys) = (first as usize + end, grouped(of_this as u64));
                 let bytes = grouped((of_this * each) as u64);
@@ -201,7 +202,7 @@ impl Group {
         place: usize,
     ) -> Result<(Shard, Conflicts)> {
         let sorted = |part: &Shards| -> Result<Vec<u64>> {
-            let mut digests = copied(part[place].all())?;
+            let mut digests = copied(part[place].entries.keys())?;
             sort(&mut digests)?;
             Ok(digests)
         };
@@ -218,7 +219,8 @@ impl Group {
         if let Some(keys) = keys.as_mut().filter(|_| removed > 0) {
             keys.keep(&digests)?;
         }
-        let made = Shard::new(sharding, fpr, shard, &mut digests, keys.as_ref(), allowed.as_deref())?;
+        let covered = Builder::covered(&self.members[place].entries, &digests, keys.as_ref())?;
+        let made = Shard::new(sharding, fpr, shard, digests, &covered, keys, allowed.as_deref())?;
         Ok((made, Conflicts { removed, kept }))
     }
 }

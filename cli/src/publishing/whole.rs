@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use bloom_wasm::digests::{sort, strangers};
+use bloom_wasm::digests::{sort, strangers, subtract};
 use bloom_wasm::hash::Secret;
 use bloom_wasm::internal::{append, copied};
 use bloom_wasm::layers::{MAX_TAGS, Tagged, TaggedUpdate, Update};
@@ -15,6 +15,7 @@ use super::plan::{Changes, Made, Outputs};
 use super::published::{read_file, read_files};
 use super::record::{DigestFile, FeedFile, Whole};
 use super::refusal::Change;
+use super::sources::Keys;
 use super::state::StateFolder;
 use crate::text::in_words;
 
@@ -39,21 +40,41 @@ pub struct Last<'a> {
     pub none: &'static str,
 }
 
-/// The keys of the next generation, and how they differ from those of the last one.
+/// The keys of the next generation, and how they differ from those that the last one holds.
 pub struct Next {
-    members: Vec<u64>,
-    /// The members with their tags, if they have any.
-    tagged: Option<Tagged>,
+    members: Members,
+    /// Those of them that a new base does without, since others cover them.
+    covered: Vec<u64>,
+    /// How many keys the lists have.
+    count: u64,
     allowed: Vec<u64>,
     pub added: u64,
-    /// Members of the last generation that no longer are.
+    /// Keys that the last generation holds and that no list has any more.
     removed: Vec<u64>,
-    /// How many members of the last generation have other tags now.
+    /// How many keys of the last generation have other tags now.
     retagged: u64,
     /// How many keys each tag of the last generation had, and has now, unless it is gone.
     pub tag_changes: Vec<(String, Change)>,
     /// Why nothing that was published can be used.
     unusable: Option<String>,
+}
+
+/// The keys of a filter, sorted, and with their tags if they have any.
+struct Members {
+    digests: Vec<u64>,
+    tagged: Option<Tagged>,
+}
+
+impl Members {
+    /// Those that aren't among these sorted ones.
+    fn without(&self, others: &[u64]) -> Result<Self> {
+        let (mut digests, mut tagged) = (copied(&self.digests)?, self.tagged.clone());
+        subtract(&mut digests, others);
+        if let Some(tagged) = tagged.as_mut().filter(|_| !others.is_empty()) {
+            tagged.keep(&digests)?;
+        }
+        Ok(Members { digests, tagged })
+    }
 }
 
 /// A new file, which replaces all files from number `keep` on.
@@ -63,8 +84,8 @@ struct NewFile {
     bytes: Vec<u8>,
     /// The keys that it removes.
     removed: Vec<u64>,
-    /// Why it is a new base, if it is one.
-    replaced: Option<String>,
+    /// If it is a new base, its keys and the reason for it.
+    base: Option<(Vec<u64>, String)>,
 }
 
 /// A generation that was made.
@@ -97,8 +118,10 @@ impl Last<'_> {
 }
 
 impl Next {
-    /// `members` and `allowed` are sorted, and have no digest in common.
-    pub fn new(last: &Last, members: Vec<u64>, tagged: Option<Tagged>, allowed: Vec<u64>) -> Result<Self> {
+    /// The keys of lists. A key that others cover is left out, unless it was published: until the next base it costs less
+    /// to leave it there than to remove it.
+    pub fn new(last: &Last, keys: Keys) -> Result<Self> {
+        let Keys { members: listed, allowed, mut covered, tagged, .. } = keys;
         let mut unusable = last.damage();
         let old = match last.whole.map(|whole| last.folder.read(&whole.members)) {
             None => Vec::new(),
@@ -108,10 +131,15 @@ impl Next {
                 Vec::new()
             }
         };
-        let removed = strangers(&old, &members, &|_| true)?;
-        let added = (members.len() - (old.len() - removed.len())) as u64;
+        let removed = strangers(&old, &listed, &|_| true)?;
+        let count = listed.len() as u64;
+        let new_covered = strangers(&covered, &old, &|_| true)?;
+        let members = Members { digests: listed, tagged }.without(&new_covered)?;
+        subtract(&mut covered, &new_covered);
+        let added = (members.digests.len() - (old.len() - removed.len())) as u64;
         let (retagged, tag_changes) = (0, Vec::new());
-        let mut next = Next { members, tagged, allowed, added, removed, retagged, tag_changes, unusable };
+        let mut next =
+            Next { members, covered, count, allowed, added, removed, retagged, tag_changes, unusable };
         if next.unusable.is_none() {
             next.compare_tags(last, &old)?;
         }
@@ -121,11 +149,11 @@ impl Next {
     /// Finds how many members of the last generation have other tags now.
     fn compare_tags(&mut self, last: &Last, old: &[u64]) -> Result<()> {
         let had_tags = last.whole.is_some_and(|whole| whole.tagged);
-        if self.tagged.is_some() != had_tags {
+        if self.members.tagged.is_some() != had_tags {
             let words = if had_tags { "the lists have no tags any more" } else { "the lists have tags now" };
             self.unusable = Some(words.to_owned());
         }
-        let Some(tagged) = self.tagged.as_ref().filter(|_| had_tags) else { return Ok(()) };
+        let Some(tagged) = self.members.tagged.as_ref().filter(|_| had_tags) else { return Ok(()) };
         let blob = match last.filter(last.files().len()) {
             Ok(blob) => blob,
             Err(error) => {
@@ -152,9 +180,9 @@ impl Next {
         Ok(())
     }
 
-    /// What becomes of the keys of the last generation.
+    /// What becomes of the keys that the last generation holds.
     pub fn changes(&self) -> Changes {
-        let stay = self.members.len() as u64 - self.added;
+        let stay = self.members.digests.len() as u64 - self.added;
         Changes { removed: self.removed.len() as u64, stay, retagged: self.retagged }
     }
 
@@ -164,27 +192,31 @@ impl Next {
         let mut files = last.files().to_vec();
         let mut outputs = Outputs::default();
         let (mut file, mut because) = (None, None);
+        let mut members = copied(&self.members.digests)?;
         if let Some(mut new) = new {
             if new.file.file.kind == FileKind::Delta {
                 let removed = DigestFile::of("removed", &new.removed)?;
                 new.file.removed = Some(removed.clone());
                 outputs.digests.push((removed, new.removed));
             }
-            (file, because) = (Some(new.file.file.clone()), new.replaced);
+            if let Some((of_base, reason)) = new.base {
+                (members, because) = (of_base, Some(reason));
+            }
+            file = Some(new.file.file.clone());
             outputs.files.push((new.file.file.sha256.clone(), new.bytes));
             files.truncate(new.keep);
             files.push(new.file);
         }
-        let members = DigestFile::of("members", &self.members)?;
-        if last.whole.is_none_or(|whole| whole.members != members) || self.unusable.is_some() {
-            outputs.digests.push((members.clone(), copied(&self.members)?));
+        let digests = DigestFile::of("members", &members)?;
+        if last.whole.is_none_or(|whole| whole.members != digests) || self.unusable.is_some() {
+            outputs.digests.push((digests.clone(), members));
         }
-        let count = self.members.len() as u64;
         let payload = FeedPayload {
-            head: Head::unsigned(last.identity.clone(), count),
+            head: Head::unsigned(last.identity.clone(), self.count),
             files: files.iter().map(|file| file.file.clone()).collect(),
         };
-        let whole = Some(Whole { members, files, tagged: self.tagged.is_some() });
+        let tagged = self.members.tagged.is_some();
+        let whole = Some(Whole { members: digests, files, tagged });
         let names = outputs.files.iter().map(|(name, _)| name.clone()).collect();
         let made = Made { payload, expires_in, whole, parts: None, files: names };
         Ok(Generation { made, outputs, file, because })
@@ -222,7 +254,7 @@ impl Next {
         if deltas > files[0].file.bytes / 2 {
             return self.base(last, "the deltas would be larger than half of the base".to_owned()).map(Some);
         }
-        Ok(Some(NewFile { keep, file, bytes, removed, replaced: None }))
+        Ok(Some(NewFile { keep, file, bytes, removed, base: None }))
     }
 
     fn base(&self, last: &Last, reason: String) -> Result<NewFile> {
@@ -235,13 +267,14 @@ impl Next {
         if let Some(name) = &people.name {
             builder = builder.name(name);
         }
-        let filter = match &self.tagged {
-            None => builder.build_digests(&mut copied(&self.members)?, allowed)?,
+        let Members { digests, tagged } = self.members.without(&self.covered)?;
+        let filter = match &tagged {
+            None => builder.build_digests(&mut copied(&digests)?, allowed)?,
             Some(tagged) => builder.build_tagged(tagged, allowed)?,
         };
         let bytes = filter.encode()?;
         let file = FeedFile { file: File::new(FileKind::Base, &bytes), changes: 0, removed: None };
-        Ok(NewFile { keep: 0, file, bytes, removed: Vec::new(), replaced: Some(reason) })
+        Ok(NewFile { keep: 0, file, bytes, removed: Vec::new(), base: Some((digests, reason)) })
     }
 
     /// A delta after the first files, and the keys that it removes.
@@ -251,8 +284,10 @@ impl Next {
         let mut child = parent.try_clone()?;
         let fpr = include_fpr(last.identity.fpr);
         let (removed, allowed) = (&all_removed[..], &self.allowed[..]);
-        match &self.tagged {
-            None => child.stack_mut().update(Update { live: &self.members, removed, allowed, fpr })?,
+        match &self.members.tagged {
+            None => {
+                child.stack_mut().update(Update { live: &self.members.digests, removed, allowed, fpr })?
+            }
             Some(live) => child.stack_mut().update_tagged(TaggedUpdate { live, removed, allowed, fpr })?,
         }
         child.describe(last.identity.people.name.clone(), None)?;
@@ -266,7 +301,7 @@ impl Next {
             append(&mut removed, &last.folder.read(digests)?)?;
         }
         sort(&mut removed)?;
-        Ok(strangers(&removed, &self.members, &|_| true)?)
+        Ok(strangers(&removed, &self.members.digests, &|_| true)?)
     }
 
     /// Whether a key that must be absent is maybe present.
@@ -276,22 +311,28 @@ impl Next {
         }
         let blob = last.filter(last.files().len())?;
         let hits = |digest| blob.stack().has_digest(digest);
-        Ok(!strangers(&self.allowed, &self.members, &hits)?.is_empty())
+        Ok(!strangers(&self.allowed, &self.members.digests, &hits)?.is_empty())
     }
 }
 
-/// The files of the last list, made anew since they were damaged. `allowed` is sorted.
+/// The files of the last list, which had `count` keys, made anew since they were damaged. `allowed` is sorted.
 ///
 /// # Errors
 /// If the state doesn't tell all of it.
-pub fn again(last: &Last, damage: String, allowed: &[u64], expires_in: u64) -> Result<Generation> {
+pub fn again(
+    last: &Last,
+    damage: String,
+    count: u64,
+    allowed: &[u64],
+    expires_in: u64,
+) -> Result<Generation> {
     let whole = last.whole.context("the state has no keys")?;
     anyhow::ensure!(!whole.tagged, "its tags are only in the files");
-    let members = last.folder.read(&whole.members)?;
-    let allowed = strangers(allowed, &members, &|_| true)?;
-    let (tagged, removed, tag_changes) = (None, Vec::new(), Vec::new());
-    let unusable = Some(damage);
-    let next = Next { members, tagged, allowed, added: 0, removed, retagged: 0, tag_changes, unusable };
+    let members = Members { digests: last.folder.read(&whole.members)?, tagged: None };
+    let allowed = strangers(allowed, &members.digests, &|_| true)?;
+    let (covered, removed, tag_changes) = (Vec::new(), Vec::new(), Vec::new());
+    let (added, retagged, unusable) = (0, 0, Some(damage));
+    let next = Next { members, covered, count, allowed, added, removed, retagged, tag_changes, unusable };
     next.make(last, expires_in)
 }
 

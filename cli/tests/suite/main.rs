@@ -2,6 +2,7 @@
 //! memory.
 
 mod cli;
+mod covered;
 mod feed;
 mod import;
 mod in_process;

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::filter::require_name;
 use crate::filters::{BloomFilter, CountingBloomFilter, CuckooFilter};
 use crate::hash::Hashing;
+use crate::keys::entries::Entries;
 use crate::keys::lines::lines;
 use crate::keys::list::{Allowlist, Conflict, NO_KEY, no_key, remove_conflicts};
 use crate::keys::{Input, Skip};
@@ -24,22 +25,25 @@ use crate::layers::Tagged;
 use crate::layers::tags::require_tag_name;
 use crate::params;
 use crate::profile::Profile;
-use crate::vectors::{copied, push};
+use crate::vectors::{copied, halves, push};
 
 const INITIAL_CAPACITY: &str = "initialCapacity must be a whole number from 1 to 2^32 - 1";
 
 /// A batch of keys on their way into a filter, and of allowed keys if there are any. Each takes 8 bytes, however long
-/// it is.
+/// it is; in a ribbon filter of URLs, 8 more for each key that may cover it.
 #[wasm_bindgen]
 pub struct DigestList {
     builder: Builder<'static>,
     /// Those of the builder.
     hashing: Hashing,
-    pub(super) members: Vec<u64>,
-    /// The complete lists with a tag, by their names.
-    pub(super) tagged: Vec<(String, Vec<u64>)>,
-    /// All members, once their lists are complete.
+    /// Those of all lists of members.
+    pub(super) entries: Entries,
+    /// The complete lists with a tag: their names, and how many entries each has.
+    pub(super) lists: Vec<(String, usize)>,
+    /// All members with their tags, once their lists are complete.
     tags: Option<Tagged>,
+    /// The members, sorted, once an allowlist follows.
+    members: Vec<u64>,
     allowlist: Option<Allowlist>,
     allowed: Option<Vec<u64>>,
     /// Whether a line that gives no key is an error.
@@ -49,14 +53,16 @@ pub struct DigestList {
 impl DigestList {
     /// Takes the keys in a line of a text, or in a line that is a whole input.
     fn read(&mut self, line: &[u8], of_text: bool, skipped: &mut Skipped) -> Result<()> {
-        let DigestList { builder: Builder { rules, .. }, hashing, members, allowlist, strict, .. } = self;
+        let DigestList {
+            builder: Builder { rules, .. }, hashing, entries, members, allowlist, strict, ..
+        } = self;
         let index = skipped.read;
         skipped.read += 1;
         let mut is_comment = true;
         let take = &mut |input: Result<Input, Skip>| {
             is_comment = false;
             match (input, &mut *allowlist) {
-                (Ok(input), None) => push(members, hashing.digest(input.own())),
+                (Ok(input), None) => entries.push(hashing, &input),
                 (Ok(input), Some(allowlist)) => allowlist.push(members, &input, || ()),
                 (Err(skip), _) if *strict => Err(no_key(skip)),
                 (Err(skip), _) => {
@@ -73,6 +79,11 @@ impl DigestList {
         if is_comment && *strict { Err(NO_KEY) } else { Ok(()) }
     }
 
+    /// The digests of the entries since the last list with a tag.
+    fn begun(&self) -> &[u64] {
+        halves(self.entries.keys(), self.lists.iter().map(|(_, keys)| keys).sum()).1
+    }
+
     /// Whether the last list of members has ended.
     pub(super) fn is_complete(&self) -> bool {
         self.tags.is_some() || self.allowlist.is_some() || self.allowed.is_some()
@@ -83,9 +94,10 @@ impl DigestList {
         Ok(DigestList {
             hashing,
             builder,
-            members: Vec::new(),
-            tagged: Vec::new(),
+            entries: Entries::default(),
+            lists: Vec::new(),
             tags: None,
+            members: Vec::new(),
             allowlist: None,
             allowed: None,
             strict: false,
@@ -202,21 +214,27 @@ impl DigestList {
         Error::unless(tag.is_valid_utf16(), rule)?;
         let tag = self::name(tag)?;
         require_tag_name(&tag)?;
-        push(&mut self.tagged, (tag, std::mem::take(&mut self.members)))
+        let keys = self.begun().len();
+        push(&mut self.lists, (tag, keys))
     }
 
     /// Ends the lists of members with tags. The members since the last list have none.
     #[wasm_bindgen(js_name = endTags)]
     pub fn end_tags(&mut self) -> Result<()> {
-        let tags = Tagged::new(std::mem::take(&mut self.tagged), std::mem::take(&mut self.members))?;
-        self.members = copied(tags.digests())?;
-        self.tags = Some(tags);
+        let (mut lists, mut rest) = (Vec::new(), self.entries.keys());
+        for (tag, keys) in std::mem::take(&mut self.lists) {
+            let (list, later) = halves(rest, keys);
+            push(&mut lists, (tag, copied(list)?))?;
+            rest = later;
+        }
+        self.tags = Some(Tagged::new(lists, copied(rest)?)?);
         Ok(())
     }
 
     /// Ends the list of members. The keys that follow are allowed keys. With `wins`, a key that is in both lists is
     /// removed from the members.
     pub fn allow(&mut self, wins: bool) -> Result<()> {
+        self.members = self.entries.members()?;
         sort(&mut self.members)?;
         // The minimum length and count don't apply to allowed keys.
         self.builder.rules = self.builder.rules.profile.into();
@@ -247,19 +265,18 @@ impl DigestList {
     /// Whether no line of the list that is being read has given a key.
     #[wasm_bindgen(js_name = isEmpty)]
     pub fn is_empty(&self) -> bool {
-        self.allowlist.as_ref().map_or(self.members.is_empty(), Allowlist::is_empty)
+        self.allowlist.as_ref().map_or(self.begun().is_empty(), Allowlist::is_empty)
     }
 
     /// Builds the filter. The keys are used up.
     pub fn build(&mut self) -> Result<Filter> {
-        let (mut members, allowed) = (std::mem::take(&mut self.members), self.allowed.take());
-        Filter::new(match self.tags.take() {
-            None => self.builder.build_digests(&mut members, allowed.as_deref())?,
-            Some(mut tags) => {
-                tags.keep(&members)?;
-                self.builder.build_tagged(&tags, allowed.as_deref())?
-            }
-        })
+        let mut entries = std::mem::take(&mut self.entries);
+        let allowed = self.allowed.take();
+        let members = match allowed {
+            None => entries.members()?,
+            Some(_) => std::mem::take(&mut self.members),
+        };
+        Filter::new(self.builder.build_entries(&entries, members, self.tags.take(), allowed)?)
     }
 }
 

@@ -213,7 +213,7 @@ impl Filter {
     /// Adds all of the digests or, if that fails, none; returns how many were new.
     #[wasm_bindgen(js_name = addDigests)]
     pub fn add_digests(&self, digests: &DigestList) -> Result<usize> {
-        self.change().stack_mut().base_mut()?.add_digests(&digests.members)
+        self.change().stack_mut().base_mut()?.add_digests(digests.entries.keys())
     }
 
     /// Removes the key in the first `length` bytes of the scratch; false = it was definitely not there.

@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::fields::{Cursor, Pieces};
 use crate::filter;
 use crate::hash::Hashing;
+use crate::keys::entries::Entries;
 use crate::vectors::{copied, push, within};
 
 #[wasm_bindgen(module = "/js/saved.js")]
@@ -108,16 +109,20 @@ impl DigestList {
         if self.is_complete() {
             return false;
         }
-        let length: usize = self.tagged.iter().map(|(tag, digests)| 9 + tag.len() + 8 * digests.len()).sum();
-        save(length + 1 + 8 * self.members.len(), |run| {
-            for (tag, digests) in &self.tagged {
+        let (keys, (parents, counts)) = (self.entries.keys(), self.entries.parts());
+        let names: usize = self.lists.iter().map(|(tag, _)| 9 + tag.len()).sum();
+        save(names + 17 + 8 * (keys.len() + parents.len()) + counts.len(), |run| {
+            for (tag, keys) in &self.lists {
                 run(&[tag.len() as u8])?;
                 run(tag.as_bytes())?;
+                run(&(*keys as u64).to_le_bytes())?;
+            }
+            run(&[0])?;
+            for digests in [keys, parents] {
                 run(&(digests.len() as u64).to_le_bytes())?;
                 hand_over(digests, run)?;
             }
-            run(&[0])?;
-            hand_over(&self.members, run)
+            run(counts)
         })
     }
 
@@ -133,11 +138,14 @@ impl DigestList {
                 break;
             }
             let tag = String::from_utf8_lossy(&copied(saved.slice(length.into()))?).into_owned();
-            let count = saved.u64();
-            let digests = digests(saved.slice(count.saturating_mul(8)))?;
-            push(&mut self.tagged, (tag, digests))?;
+            push(&mut self.lists, (tag, saved.u64() as usize))?;
         }
-        self.members = digests(saved.rest())?;
+        let mut digests = || {
+            let count = saved.u64();
+            digests(saved.slice(count.saturating_mul(8)))
+        };
+        let (keys, parents) = (digests()?, digests()?);
+        self.entries = Entries::from_parts(keys, parents, copied(saved.rest())?);
         saved.done()
     }
 }

@@ -59,5 +59,5 @@ pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut S
     }
     let rows: [Row; 1] = [("read", read + &summary.in_words())];
     let fpr = ("fpr", format!("{fpr} asked for; expected: {} per key", rate(made.stack().estimated_fpr())));
-    blob::save(&made, &args.output, args.json, &rows, &[fpr], streams)
+    blob::save(&made, &args.output, args.json, None, &rows, &[fpr], streams)
 }

@@ -1,8 +1,6 @@
 //! A blob of one of our own kinds.
 
 use anyhow::{Context, Result, bail};
-use bloom_wasm::filters::AnyFilter;
-use bloom_wasm::internal::copied;
 use bloom_wasm::{Builder, Kind, KindOptions, Profile, digests};
 
 use super::args::BuildArgs;
@@ -13,7 +11,7 @@ use crate::lists::digests::{allow, members, with_tags};
 use crate::lists::keys::Summary;
 use crate::rates::Rates;
 use crate::streams::{Answer, Streams};
-use crate::text::{counted, grouped, tags_in_words};
+use crate::text::{counted, covered_in_words, grouped, tags_in_words};
 
 pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Streams) -> Result<Answer> {
     if args.capacity.is_some() && !matches!(kind, Kind::Bloom | Kind::Counting | Kind::Cuckoo) {
@@ -43,12 +41,10 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     let tenth = || "with --profile url a key gets a tenth of --fpr";
     if builder.build_fpr() < fpr { possible.with_context(tenth) } else { possible.map_err(Into::into) }?;
 
-    let (mut members, mut summary) = members(&args.lists, profile, hashing, &args.omitted, streams)?;
+    let (mut entries, mut summary) = members(&args.lists, profile, hashing, &args.omitted, streams)?;
     let mut tagged = None;
     if args.tags.any() {
-        let (keys, of_tags) =
-            with_tags(&args.tags, std::mem::take(&mut members), profile, hashing, &args.omitted, streams)?;
-        members = copied(keys.digests())?;
+        let (keys, of_tags) = with_tags(&args.tags, &mut entries, profile, hashing, &args.omitted, streams)?;
         summary.merge(of_tags);
         tagged = Some(keys);
     }
@@ -58,10 +54,10 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     args.print_hint(&summary, streams);
     let mut rows = Vec::new();
     let mut allowed = None;
-    let mut distinct = None;
+    let mut members = entries.members()?;
+    digests::sort(&mut members)?;
+    let distinct = members.len() as u64;
     if !args.allow.is_empty() {
-        digests::sort(&mut members)?;
-        distinct = Some(members.len() as u64);
         let its = allow(&args.allow, args.allow_wins, hashing, profile, &mut members, streams)?;
         let mut summary = Summary::default();
         its.lists.into_iter().for_each(|(_, more)| summary.merge(more));
@@ -72,6 +68,9 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
         rows.push(("allowed", its.conflicts.in_words(&summary)));
         args.require_keys(members.len() as u64)?;
     }
+    let covered = Builder::covered(&entries, &members, tagged.as_ref())?;
+    drop(entries);
+    digests::subtract(&mut members, &covered);
     let made = match &mut tagged {
         None => builder.build_digests(&mut members, allowed.as_deref())?,
         Some(tagged) => {
@@ -82,22 +81,16 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     if made.stack().is_tagged() {
         rows.push(("tags", tags_in_words(made.stack().tag_counts())));
     }
-    let distinct = match (distinct, made.stack().base()) {
-        (Some(distinct), _) => distinct,
-        // The ribbon filter has used them up.
-        (None, AnyFilter::Ribbon(_)) => {
-            made.stack().count().context("a ribbon filter must know its count")?
-        }
-        (None, _) => members.len() as u64,
-    };
     let mut read = counted(distinct, "key", "keys");
     if keys > distinct {
         read += &format!(", {} repeated", grouped(keys - distinct));
     }
+    let covered = hashing.is_slotted().then_some(covered.len() as u64);
+    read += &covered_in_words(covered.unwrap_or(0));
     rows.insert(0, ("read", read + &summary.in_words()));
     drop(members);
     let per = if profile == Profile::Url { " per URL" } else { "" };
     let fpr =
         ("fpr", format!("{fpr} asked for{per}; expected: {}", Rates::of(made.stack(), profile).in_words()));
-    blob::save(&made, &args.output, args.json, &rows, &[fpr], streams)
+    blob::save(&made, &args.output, args.json, covered, &rows, &[fpr], streams)
 }

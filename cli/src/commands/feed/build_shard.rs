@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 use bloom_wasm::Profile;
+use bloom_wasm::digests::sort;
 use bloom_wasm::shards::Sharding;
 
 use crate::args::number::parse_fpr;
@@ -64,8 +65,9 @@ pub fn run(args: ShardArgs, streams: &mut Streams) -> Result<Answer> {
     if let Some(digest) = digests.iter().find(|digest| sharding.shard_of_digest(**digest) != args.index) {
         bail!("the digest {digest:016x} belongs to shard {}", sharding.shard_of_digest(*digest));
     }
+    sort(&mut digests)?;
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
-    let made = Shard::new(&sharding, fpr, args.index, &mut digests, None, None)?;
+    let made = Shard::new(&sharding, fpr, args.index, digests, &[], None, None)?;
     fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
     let path = args.output.join(file_of_shard(args.index));
     write::publish(&path, &made.bytes, || Ok(()))?;

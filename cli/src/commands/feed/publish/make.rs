@@ -25,7 +25,7 @@ use crate::publishing::sources::{Gave, Sources};
 use crate::publishing::split::Split;
 use crate::publishing::whole::{self, Last, include_fpr};
 use crate::streams::Streams;
-use crate::text::{counted, grouped, in_words, rate};
+use crate::text::{counted, covered_in_words, grouped, in_words, rate};
 
 /// What `feed.toml` says, with the secret.
 pub struct Feed<'a> {
@@ -119,17 +119,20 @@ impl Make for FeedPayload {
     ) -> Result<Generation<'a, Self>> {
         let known = &publication.known;
         let sources = feed.sources(known.last_lists())?;
-        let (keys, gave) = sources.read(feed.declared.profile, feed.hashing, streams)?;
-        let mut rows =
-            vec![("read", counted(keys.members.len() as u64, "key", "keys") + &gave.summary.in_words())];
+        let (mut keys, gave) = sources.read(feed.declared.profile, feed.hashing, streams)?;
+        let (count, covered) = (keys.members.len() as u64, keys.covered.len() as u64);
+        let read = counted(count, "key", "keys") + &covered_in_words(covered) + &gave.summary.in_words();
+        let mut rows = vec![("read", read)];
         rows.extend(feed.row_of_allowed(&keys.conflicts, &gave));
         allowed(known.objection_to_lists(&gave.lists, &gave.allow, &feed.rules))?;
         if known.before().is_none() {
             gave.summary.print_hint(streams);
         }
-        let (count, is_tagged) = (keys.members.len() as u64, keys.tagged.is_some());
+        let is_tagged = keys.tagged.is_some();
+        let conflicts = keys.conflicts.removed + keys.conflicts.kept;
+        let notices = std::mem::take(&mut keys.notices);
         let last = last(publication, &feed.identity, feed.secret.as_ref());
-        let next = whole::Next::new(&last, keys.members, keys.tagged, keys.allowed)?;
+        let next = whole::Next::new(&last, keys)?;
         let changes = next.changes();
         allowed(known.objection_to_count(count, Some(changes), &feed.rules))?;
         let whole::Generation { made, outputs, file, because } =
@@ -145,12 +148,12 @@ impl Make for FeedPayload {
             made,
             lists: gave.lists,
             allow: gave.allow,
-            conflicts: keys.conflicts.removed + keys.conflicts.kept,
+            conflicts,
             changes: Some(changes),
             tags: next.tag_changes,
             rules: feed.rules,
         };
-        let said = Said { made: said, rows, notices: keys.notices };
+        let said = Said { made: said, rows, notices, covered };
         Ok(Generation { next, outputs, added: Vec::new(), said })
     }
 
@@ -171,7 +174,7 @@ impl Make for FeedPayload {
             let (absent, lists) = sources.read_allowed(head.identity.profile()?, hashing, streams)?;
             allowed(publication.known.objection_to_allowed(&lists, &feed.rules))?;
             let expires_in = head.expires.saturating_sub(head.created_at);
-            whole::again(&last, damage.clone(), &absent, expires_in)
+            whole::again(&last, damage.clone(), head.count, &absent, expires_in)
         };
         let generation = make().with_context(|| damage.clone())?;
         Ok(Some((generation.made, generation.outputs)))
@@ -214,10 +217,10 @@ impl Make for ShardsPayload {
         };
         match made {
             Ok((next, outputs, rows)) => {
-                let Writer { written, written_bytes, added, .. } = writer;
+                let Writer { written, written_bytes, added, covered, .. } = writer;
                 let tags = next.made.payload.tags_in_words();
                 let made = report::Made::Sharded { shards, written, written_bytes, tags };
-                let said = Said { made, rows, notices: Notices::default() };
+                let said = Said { made, rows, notices: Notices::default(), covered };
                 Ok(Generation { next, outputs, added, said })
             }
             Err(why) => {
@@ -267,8 +270,9 @@ fn of_parts<'a>(
     );
     let dir = std::path::absolute(dir).with_context(|| dir.display().to_string())?;
     writer.entries = parts::read(&dir, sharding, feed.identity.fpr, feed.secret.as_ref())?;
+    writer.keys = writer.entries.iter().map(|entry| u64::from(entry.count)).sum();
     allowed(known.objection_to_lists(&Lists::new(), &Lists::new(), &feed.rules))?;
-    allowed(known.objection_to_count(writer.count(), None, &feed.rules))?;
+    allowed(known.objection_to_count(writer.keys, None, &feed.rules))?;
     parts::copy(&dir, writer)?;
     let parts = parts::remember(&dir, &writer.entries)?;
     let expires_in = feed.declared.expires_in;
@@ -276,7 +280,7 @@ fn of_parts<'a>(
     let (lists, allow) = (Lists::new(), Lists::new());
     let (conflicts, changes, tags, rules) = (0, None, Vec::new(), feed.rules);
     let next = Next { made, lists, allow, conflicts, changes, tags, rules };
-    Ok((next, outputs, vec![("read", counted(writer.count(), "key", "keys") + ", of parts")]))
+    Ok((next, outputs, vec![("read", counted(writer.keys, "key", "keys") + ", of parts")]))
 }
 
 fn of_lists<'a>(
@@ -304,12 +308,13 @@ fn of_lists<'a>(
     }
     let names = writer.tag_names();
     let conflicts = split.build(feed.identity.fpr, &names, streams, |made| writer.put(made))?;
-    let different = writer.count() + conflicts.removed;
+    let different = writer.keys + conflicts.removed;
     let repeated = match entries - different {
         0 => String::new(),
         repeated => format!(", {} repeated", grouped(repeated)),
     };
-    let read = format!("{}{repeated}{}", counted(different, "key", "keys"), gave.summary.in_words());
+    let covered = covered_in_words(writer.covered);
+    let read = format!("{}{repeated}{covered}{}", counted(different, "key", "keys"), gave.summary.in_words());
     let mut rows = vec![("read", read)];
     rows.extend(feed.row_of_allowed(&conflicts, &gave));
     let (made, outputs) = writer.make(feed.identity.clone(), sharding, feed.declared.expires_in, None);

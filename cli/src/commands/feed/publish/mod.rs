@@ -122,7 +122,7 @@ fn publish<P: Make>(
     let is_new = published.is_some();
     let live = published.or_else(|| publication.known.ours().map(|live| live.payload.clone()));
     let live = live.context("the manifest is gone")?;
-    let report = Report::new(&live, live.size(), said.made, is_new, run.is_dry);
+    let report = Report::new(&live, live.size(), said.made, said.covered, is_new, run.is_dry);
     report.print(run, said.rows, publication.signers_in_words(), &plan.steps, streams)?;
     Ok(Answer::Yes)
 }

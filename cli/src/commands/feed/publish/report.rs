@@ -17,11 +17,12 @@ pub struct Run {
     pub is_dry: bool,
 }
 
-/// What was made, the rows that say how the lists were read, and the keys that are in both lists.
+/// What was made, the rows that say how the lists were read, the keys that are in both lists, and how many others cover.
 pub struct Said {
     pub made: Made,
     pub rows: Vec<Row>,
     pub notices: Notices,
+    pub covered: u64,
 }
 
 /// What a run did, for programs.
@@ -33,6 +34,8 @@ pub struct Report {
     generation: u64,
     published: bool,
     count: u64,
+    /// How many of the keys others cover.
+    covered: u64,
     #[serde(flatten)]
     made: Made,
     /// All files of the feed: their number and bytes. With shards, the bytes are those of the shards.
@@ -79,6 +82,7 @@ impl Report {
         payload: &impl ManifestPayload,
         (files, byte_length): (u64, u64),
         made: Made,
+        covered: u64,
         published: bool,
         dry_run: bool,
     ) -> Self {
@@ -88,6 +92,7 @@ impl Report {
             generation: head.generation,
             published,
             count: head.count,
+            covered,
             made,
             files,
             byte_length,

@@ -1,0 +1,268 @@
+//! The entries of lists, and which of them others cover. FORMAT.md section 10, "What a listed parent covers".
+
+use std::{iter, mem};
+
+use super::Input;
+use crate::digests::{sort, subtract};
+use crate::error::Result;
+use crate::hash::{Hashing, spread};
+use crate::slots::Slots;
+use crate::vectors::{append, copied, halves, push, reserve, zeroed};
+
+/// The digests of the entries of lists, in their order, repeated or not. For a ribbon filter of URLs, each comes with the
+/// digests of all other keys that a question for it looks up: its parents, such as `evil.example/` for
+/// `www.evil.example/`. An entry takes 8 bytes, and then 8 for each parent and one more.
+///
+/// ```
+/// use bloom_wasm::hash::Hashing;
+/// use bloom_wasm::keys::entries::Entries;
+/// use bloom_wasm::keys::{Input, native::Native};
+/// use bloom_wasm::{Builder, Profile};
+///
+/// let hashing = Builder::new(Profile::Url).digests();
+/// let mut entries = Entries::default();
+/// for url in ["evil.example", "www.evil.example/login", "other.example"] {
+///     let input = Input::parse(&Native, Profile::Url, url.as_bytes())?;
+///     entries.push(&hashing, &input.expect("a URL"))?;
+/// }
+/// let mut members = entries.keys().to_vec();
+/// members.sort();
+/// let covered = entries.covered(&members, &|_, parents| !parents.is_empty())?;
+/// assert_eq!(covered, [hashing.digest(b"www.evil.example/login")]);
+/// # Ok::<(), bloom_wasm::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Entries {
+    keys: Vec<u64>,
+    /// The parents of all keys, one key after the other.
+    parents: Vec<u64>,
+    /// How many parents each key has; 0 for those after the last.
+    counts: Vec<u8>,
+}
+
+impl Entries {
+    /// Adds an entry.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
+    pub fn push(&mut self, hashing: &Hashing, input: &Input) -> Result<()> {
+        let form = match input {
+            Input::Url(url) if hashing.is_slotted() => url.canonical(),
+            _ => None,
+        };
+        let Some(form) = form else { return self.push_key(hashing.digest(input.own())) };
+        // Another reading of the entry isn't one of every URL that asks for its key, so its keys are no parents.
+        for (i, (slot, key)) in form.expressions_in(Slots::ANY).enumerate() {
+            let digest = hashing.digest_in(key, slot);
+            if i == 0 { self.push_key(digest) } else { self.push_parent(digest) }?;
+        }
+        Ok(())
+    }
+
+    /// Adds the digest of an entry.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
+    pub fn push_key(&mut self, digest: u64) -> Result<()> {
+        push(&mut self.keys, digest)
+    }
+
+    /// Adds a parent, of which there are at most 255, to the last entry.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
+    pub fn push_parent(&mut self, digest: u64) -> Result<()> {
+        self.count_all()?;
+        push(&mut self.parents, digest)?;
+        *self.counts.last_mut().expect("there is an entry") += 1;
+        Ok(())
+    }
+
+    fn count_all(&mut self) -> Result<()> {
+        while self.counts.len() < self.keys.len() {
+            push(&mut self.counts, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Appends those of later lines or lists.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
+    pub fn append(&mut self, later: &Self) -> Result<()> {
+        if !later.counts.is_empty() {
+            self.count_all()?;
+        }
+        append(&mut self.keys, &later.keys)?;
+        append(&mut self.parents, &later.parents)?;
+        append(&mut self.counts, &later.counts)
+    }
+
+    /// Makes room for this many entries in all.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
+    pub fn reserve(&mut self, entries: usize) -> Result<()> {
+        reserve(&mut self.keys, entries)
+    }
+
+    /// Removes all entries.
+    pub fn clear(&mut self) {
+        self.keys.clear();
+        self.parents.clear();
+        self.counts.clear();
+    }
+
+    /// The digests of the entries, in their order.
+    pub fn keys(&self) -> &[u64] {
+        &self.keys
+    }
+
+    /// The digests of the entries, for the set of members. They aren't kept if no entry has a parent.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
+    pub fn members(&mut self) -> Result<Vec<u64>> {
+        if self.parents.is_empty() { Ok(mem::take(&mut self.keys)) } else { copied(&self.keys) }
+    }
+
+    /// The digests of the parents of all entries, and how many each entry has; those after the last have none.
+    #[allow(dead_code)] // only src/wasm/ needs it
+    pub(crate) fn parts(&self) -> (&[u64], &[u8]) {
+        (&self.parents, &self.counts)
+    }
+
+    /// What has these [parts](Self::parts).
+    #[allow(dead_code)] // only src/wasm/ needs it
+    pub(crate) fn from_parts(keys: Vec<u64>, parents: Vec<u64>, counts: Vec<u8>) -> Self {
+        Entries { keys, parents, counts }
+    }
+
+    /// Each entry with its parents.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &[u64])> {
+        let mut rest = &self.parents[..];
+        let counts = self.counts.iter().copied().chain(iter::repeat(0));
+        self.keys.iter().zip(counts).map(move |(&key, count)| {
+            let (parents, later) = halves(rest, count.into());
+            rest = later;
+            (key, parents)
+        })
+    }
+
+    /// The members that need no key of their own, in ascending order: whoever asks for one also asks for its parents, and
+    /// of those there are enough left. The members are sorted, and each has an entry here. `is_enough` gets the digest of
+    /// a member and those of its parents that are members, too. It must say yes to more parents if it does to fewer.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
+    pub fn covered(&self, members: &[u64], is_enough: &dyn Fn(u64, &[u64]) -> bool) -> Result<Vec<u64>> {
+        let mut covered = Vec::new();
+        if self.parents.is_empty() {
+            return Ok(covered);
+        }
+        let members = Set::of(members)?;
+        let mut listed = Vec::new();
+        let mut is_covered = |key, parents: &[u64], is_left: &dyn Fn(u64) -> bool| -> Result<bool> {
+            listed.clear();
+            for &parent in parents.iter().filter(|&&parent| members.has(parent) && is_left(parent)) {
+                push(&mut listed, parent)?;
+            }
+            Ok(is_enough(key, &listed))
+        };
+        for (key, parents) in self.iter().filter(|(_, parents)| !parents.is_empty()) {
+            if is_covered(key, parents, &|_| true)? && members.has(key) {
+                push(&mut covered, key)?;
+            }
+        }
+        sort(&mut covered)?;
+        // Parents that are covered themselves don't count: theirs are parents of the same entries. That matters only if
+        // two keys have one digest, as a list can be made to have: then each could be covered by the other. And every
+        // entry with this digest must be covered.
+        let mut needed = Vec::new();
+        let uncertain = Set::of(&covered)?;
+        for (key, parents) in self.iter().filter(|(key, _)| uncertain.has(*key)) {
+            if !is_covered(key, parents, &|parent| !uncertain.has(parent))? {
+                push(&mut needed, key)?;
+            }
+        }
+        sort(&mut needed)?;
+        subtract(&mut covered, &needed);
+        Ok(covered)
+    }
+}
+
+/// Sorted digests, of which one is found quickly, and most others are told from them more quickly still.
+struct Set<'a> {
+    digests: &'a [u64],
+    /// A bit for each of 16 ranges a digest. It is set if there is a digest in the range.
+    bits: Vec<u8>,
+}
+
+impl<'a> Set<'a> {
+    fn of(digests: &'a [u64]) -> Result<Self> {
+        let mut set = Set { digests, bits: zeroed((2 * digests.len()).clamp(1, (u32::MAX / 8) as usize))? };
+        for &digest in digests {
+            let place = set.place(digest);
+            set.bits[place / 8] |= 1 << (place % 8);
+        }
+        Ok(set)
+    }
+
+    /// By the bits behind the slot.
+    fn place(&self, digest: u64) -> usize {
+        spread(digest << 5, 8 * self.bits.len() as u32) as usize
+    }
+
+    fn has(&self, digest: u64) -> bool {
+        let place = self.place(digest);
+        self.bits[place / 8] >> (place % 8) & 1 == 1 && self.digests.binary_search(&digest).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(of: &[(u64, &[u64])]) -> Entries {
+        let mut entries = Entries::default();
+        for (key, parents) in of {
+            entries.push_key(*key).unwrap();
+            parents.iter().for_each(|&parent| entries.push_parent(parent).unwrap());
+        }
+        entries
+    }
+
+    fn covered(of: &[(u64, &[u64])]) -> Vec<u64> {
+        let entries = entries(of);
+        let mut members = entries.keys().to_vec();
+        sort(&mut members).unwrap();
+        entries.covered(&members, &|_, parents| !parents.is_empty()).unwrap()
+    }
+
+    /// The digests of two keys may be equal. Then nothing is lost.
+    #[test]
+    fn what_is_left_out_has_a_parent_that_is_left() {
+        assert_eq!(covered(&[(1, &[]), (2, &[1]), (3, &[1, 2]), (4, &[5])]), [2, 3]);
+        // Each would be covered by the other, or by itself.
+        assert!(covered(&[(1, &[2]), (2, &[1])]).is_empty());
+        assert!(covered(&[(1, &[1])]).is_empty());
+        // 2 is a parent of 3, and has the digest of a key below 1.
+        assert_eq!(covered(&[(1, &[]), (2, &[1]), (3, &[2])]), [2]);
+        // One of the two keys with the digest 2 has no parent.
+        let [none, one] = [&[][..], &[1][..]];
+        for all in [[(1, none), (2, one), (2, none)], [(2, none), (2, one), (1, none)]] {
+            assert!(covered(&all).is_empty());
+        }
+    }
+
+    #[test]
+    fn lists_are_joined_in_order() {
+        let (plain, parents) = (entries(&[(1, &[]), (2, &[])]), entries(&[(3, &[1]), (4, &[])]));
+        for order in [[&plain, &parents, &plain], [&parents, &plain, &parents]] {
+            let mut all = Entries::default();
+            order.iter().for_each(|more| all.append(more).unwrap());
+            let expected: Vec<_> = order.iter().flat_map(|more| more.iter()).collect();
+            assert_eq!(all.iter().collect::<Vec<_>>(), expected);
+        }
+    }
+}
