@@ -1,9 +1,9 @@
 /**
- * `node bench/feed.mjs`: what a feed costs its host. Publishes a list that changes with the command line tool, follows it
- * with the package, and prints the tables of docs/benchmarks.md: bytes of an update, and requests, bytes and money a
- * month.
+ * `node bench/feed.mjs`: what a feed costs its clients and its host. Publishes lists that change with the command line
+ * tool, follows them with the package, and prints the tables of docs/benchmarks.md: bytes a day, and requests, bytes and
+ * money a month.
  *
- * `--keys 20000` makes the list shorter, and `--publishes 5` the run.
+ * `--days 5` makes the run shorter, and `--keys 20000` the lists.
  */
 import { execFileSync } from "node:child_process";
 import { createPublicKey } from "node:crypto";
@@ -17,28 +17,24 @@ import { root, run } from "../scripts/setup.mjs";
 import { rows } from "./table.mjs";
 
 const { values } = parseArgs({
-  options: { keys: { type: "string", default: "1000000" }, publishes: { type: "string" } },
+  options: { keys: { type: "string", default: "Infinity" }, days: { type: "string", default: "60" } },
 });
-const KEYS = Number(values.keys);
-const [HOUR, DAY, MONTH] = [60, 24 * 60, 30 * 24 * 60]; // in minutes
+const [MOST, DAYS] = [Number(values.keys), Number(values.days)];
+const FPR = 1e-3; // what a feed of URLs has unless its feed.toml says otherwise
 
 /** The size of a response's headers, in bytes, with or without content: some 20 lines at GitHub Pages. */
 const HEADERS = 700;
 
 /**
- * How often a feed is published, in minutes, how many keys come and go each time, and how often a slow client checks
- * for updates.
+ * The size of lists, the share of the keys that come or go in a day, half of them each, how often a list is published
+ * in a day, and how often clients look in a day whose costs are printed.
  */
 const feeds = [
-  {
-    name: "each hour, 1 % of the keys a day",
-    every: HOUR,
-    changes: Math.round(KEYS / 100 / 24),
-    slow: DAY,
-    publishes: 48,
-  },
-  { name: "each minute, 20 keys", every: 1, changes: 20, slow: HOUR / 2, publishes: 120 },
-];
+  { name: "13,752 hosts, 3 % a day, published each hour", keys: 13_752, share: 0.03, perDay: 24, looks: [1, 48] },
+  { name: "the same, published each day", keys: 13_752, share: 0.03, perDay: 1, looks: [] },
+  { name: "200,000 hosts, 2 %, each day", keys: 200_000, share: 0.02, perDay: 1, looks: [] },
+  { name: "1.1 million hosts, 1 %, each day", keys: 1_100_000, share: 0.01, perDay: 1, looks: [1] },
+].map((feed) => ({ ...feed, keys: Math.min(feed.keys, MOST) }));
 
 /** What a month costs in US dollars, by the public list of August 2026: https://developers.cloudflare.com/r2/pricing/ */
 const r2 = ({ requests }) => Math.max(0, requests - 10e6) * 0.36e-6; // reads; the first ten million are free
@@ -79,116 +75,164 @@ const size = (bytes) => {
   return `${number(bytes / unit)} ${name}`;
 };
 
-/** Follows a feed in a folder, and counts what is fetched; its manifest gzipped, as hosts send JSON. */
+/** Follows a feed in a folder, and counts what is fetched after the first time; a manifest gzipped, as hosts send JSON. */
 async function client(folder, publicKey) {
-  const fetched = { requests: 0, bytes: 0, updates: 0 };
+  const fetched = { files: 0, bytes: 0 };
   const fetch = async (url) => {
     const name = url.split("/").at(-1);
     const bytes = readFileSync(join(folder, "public", name));
-    fetched.requests++;
+    fetched.files += Number(name !== "feed.json");
     fetched.bytes += name === "feed.json" ? gzipSync(bytes).length : bytes.length;
     return new Response(bytes);
   };
   const feed = await openFeed("https://lists.example/feed.json", { publicKey, fetch, cache: null });
-  Object.assign(fetched, { requests: 0, bytes: 0 }); // the base isn't an update
-  return { fetched, feed };
+  const first = fetched.bytes;
+  Object.assign(fetched, { files: 0, bytes: 0 });
+  return { first, fetched, feed };
 }
 
-/** Publishes a feed for a while. Returns what an update costs a client that checks each time, and a slow one. */
-async function measure({ every, changes, slow, publishes }) {
+const median = (numbers) => [...numbers].sort((a, b) => a - b)[numbers.length >> 1];
+
+/** How many nanoseconds each filter takes for a question about a URL that isn't listed, in interleaved rounds. */
+function nanoseconds(filters) {
+  const urls = Array.from({ length: 20_000 }, (_, i) => `https://www.absent-${i}.example/a/b.html?c=${i}`);
+  const rounds = filters.map(() => []);
+  for (let round = 0; round < 5; round++) {
+    for (const [at, filter] of filters.entries()) {
+      const begun = process.hrtime.bigint();
+      for (const url of urls) filter.hasUrl(url);
+      rounds[at].push(Number(process.hrtime.bigint() - begun) / urls.length);
+    }
+  }
+  return rounds.map(median);
+}
+
+/**
+ * Publishes a feed for all days. Returns what a client takes that has every generation, and one that has one a day, and
+ * medians of the times of a question.
+ */
+async function measure({ keys, share, perDay }) {
   const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
   const tool = (...args) =>
     execFileSync(join(root, "target/release/bloom-wasm"), args, { cwd: folder, encoding: "utf8" });
+  let state = 1;
+  /** Numbers from 0 to below 1, the same in each run: a linear congruential generator. */
+  const random = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+  let made = 0;
+  const host = () => `host-${made}-${Math.imul(made++, 0x9e3779b1) >>> 0}.example\n`;
+  const list = Array.from({ length: keys }, host);
   try {
     tool("feed", "init", "list.txt", "--profile", "url");
     const publicKey = createPublicKey(readFileSync(join(folder, "feed.key"))).export({ format: "jwk" }).x;
-    const half = Math.max(1, changes >> 1);
-    const publish = (at) => {
-      const hosts = Array.from({ length: KEYS }, (_, i) => `host-${i + at * half}.example\n`);
-      writeFileSync(join(folder, "list.txt"), hosts.join(""));
-      return JSON.parse(tool("feed", "publish", "--json"));
-    };
-    const base = publish(0).byteLength;
-    const each = await client(folder, publicKey);
-    const seldom = await client(folder, publicKey);
-    let whole;
-    for (let at = 1; at <= publishes; at++) {
-      whole = publish(at).byteLength;
-      for (const { fetched, feed } of (at * every) % slow === 0 || at === publishes ? [each, seldom] : [each])
-        fetched.updates += Number(await feed.update());
+    let [each, daily, base] = [];
+    const times = [];
+    for (let at = 0; at <= DAYS * perDay; at++) {
+      while (made < keys + Math.round((at * keys * share) / 2 / perDay)) list[Math.floor(random() * keys)] = host();
+      writeFileSync(join(folder, "list.txt"), list.join(""));
+      tool("feed", "publish");
+      if (at === 0) {
+        [each, daily] = [await client(folder, publicKey), await client(folder, publicKey)];
+        base = each.feed.filter;
+        continue;
+      }
+      await each.feed.update();
+      if (at % perDay !== 0) continue;
+      await daily.feed.update();
+      times.push(nanoseconds([each.feed.filter, base]));
     }
-    const average = ({ fetched: { requests, bytes, updates } }) => ({
-      requests: requests / updates,
-      bytes: bytes / updates,
-    });
-    // Once the deltas weigh half of the base there is a new base.
-    const minutesOfBase = (publishes * every * (base / 2)) / (whole - base);
-    const manifest = gzipSync(readFileSync(join(folder, "public/feed.json"))).length;
-    return { base, manifest, minutesOfBase, each: average(each), seldom: average(seldom) };
+    const aDay = ({ fetched: { files, bytes } }) => ({ files: files / DAYS, bytes: bytes / DAYS });
+    const [now, alone] = [0, 1].map((at) => median(times.map((pair) => pair[at])));
+    return { first: each.first, each: aDay(each), daily: aDay(daily), now, alone };
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-/** The requests and bytes in a month of a client that checks at this interval, in minutes. */
-function month({ every, slow, base, minutesOfBase, each, seldom }, looks) {
-  const polls = MONTH / looks;
-  const updates = Math.min(polls, MONTH / every);
-  const update = looks < slow ? each : seldom;
-  const requests = polls - updates + updates * update.requests;
-  const bytes = requests * HEADERS + updates * update.bytes + (base * MONTH) / minutesOfBase;
-  return { polls, requests, bytes };
+/** The bits of so many random numbers below `range`, sorted, if the gaps are Rice-coded with the best parameter. */
+function rice(count, range) {
+  const bits = (k) => k + 1 / (1 - (1 - count / range) ** (2 ** k));
+  return count * Math.min(...Array.from({ length: 32 }, (_, k) => bits(k)));
+}
+
+/** What surrounds the two lists of an answer of Safe Browsing: a checksum, a version and parameters, about. */
+const ANSWER = 130;
+
+/** The bytes a day of Safe Browsing v5, by formula: new values of 32 bits, and the places of those that are gone. */
+function safeBrowsing({ keys, share, perDay }) {
+  const changed = (keys * share) / 2 / perDay;
+  return perDay * (ANSWER + (rice(changed, 2 ** 32) + rice(changed, keys)) / 8);
+}
+
+/** The fewest bytes a day at a constant rate: a log2(1/f) + (n + a) H((a + r) / (n + a)) bits a generation. */
+function bound({ keys, share, perDay }) {
+  const changed = (keys * share) / 2 / perDay;
+  const p = (2 * changed) / (keys + changed);
+  const entropy = -p * Math.log2(p) - (1 - p) * Math.log2(1 - p);
+  return (perDay * (changed * Math.log2(1 / FPR) + (keys + changed) * entropy)) / 8;
+}
+
+/** The requests and bytes in a month of a client that looks so many times a day. */
+function month({ perDay, each, daily }, looks) {
+  const { files, bytes } = looks < perDay ? daily : each;
+  const requests = 30 * (looks + files);
+  return { requests, bytes: requests * HEADERS + 30 * bytes };
 }
 
 run("cargo", "build", "--release", "--package", "bloom-wasm-cli", "--locked", "--quiet");
 const measured = [];
-for (const feed of feeds) {
-  const publishes = values.publishes ? Number(values.publishes) : feed.publishes;
-  measured.push({ ...feed, ...(await measure({ ...feed, publishes })) });
-}
+for (const feed of feeds) measured.push({ ...feed, ...(await measure(feed)) });
+const kB = (bytes) => (bytes / 1000).toFixed(1);
 console.log(
   rows(
-    ["published", "base", "manifest, gzipped", "an update", "an update of a slow client", "a new base"],
-    measured.map(({ name, base, manifest, each, seldom, slow, minutesOfBase }) => [
-      name,
-      size(base),
-      size(manifest),
-      size(each.bytes),
-      `${size(seldom.bytes)}, every ${slow} minutes`,
-      `every ${number(minutesOfBase / 60 / 24)} days`,
+    [
+      "kB a day",
+      "every generation",
+      "one a day",
+      "Safe Browsing",
+      "bound",
+      "the first download",
+      "ns a question",
+      "of the base alone",
+    ],
+    measured.map((feed) => [
+      feed.name,
+      ...[feed.each.bytes, feed.daily.bytes, safeBrowsing(feed), bound(feed)].map(kB),
+      size(feed.first),
+      ...[feed.now, feed.alone].map((time) => Math.round(time).toLocaleString("en")),
     ]),
   ),
 );
-const [hourly, minutely] = measured;
-for (const [feed, looks] of [
-  [hourly, DAY],
-  [hourly, HOUR / 2],
-  [minutely, HOUR / 2],
-  [minutely, 1],
-]) {
-  const one = month(feed, looks);
-  console.log(`published ${feed.name}; clients look every ${looks} minutes: ${size(one.bytes)} a client\n`);
-  const lines = [3, 4, 5, 6, 7].map((power) => {
-    const all = { requests: one.requests * 10 ** power, bytes: one.bytes * 10 ** power };
-    const dollars = (price) => (price(all) < 0.5 ? "$0" : `$${number(price(all))}`);
-    return [
-      (10 ** power).toLocaleString("en"),
-      number(all.requests / MONTH / 60),
-      number(all.requests / 1e6),
-      size(all.bytes),
-      all.bytes <= PAGES ? "$0" : `${number(all.bytes / PAGES)} times the limit`,
-      dollars(r2),
-      dollars(cloudFront),
+for (const feed of measured) {
+  for (const looks of feed.looks) {
+    const one = month(feed, looks);
+    console.log(
+      `${feed.name}; clients look ${looks === 1 ? "once" : `${looks} times`} a day: ${size(one.bytes)} a client and month\n`,
+    );
+    const lines = [4, 5, 6, 7].map((power) => {
+      const all = { requests: one.requests * 10 ** power, bytes: one.bytes * 10 ** power };
+      const dollars = (price) => (price(all) < 0.5 ? "$0" : `$${number(price(all))}`);
+      return [
+        (10 ** power).toLocaleString("en"),
+        number(all.requests / 30 / 24 / 3600),
+        number(all.requests / 1e6),
+        size(all.bytes),
+        all.bytes <= PAGES ? "$0" : `${number(all.bytes / PAGES)} times the limit`,
+        dollars(r2),
+        dollars(cloudFront),
+      ];
+    });
+    const head = [
+      "clients",
+      "requests a second",
+      "millions a month",
+      "bytes a month",
+      "GitHub Pages",
+      "R2",
+      "CloudFront",
     ];
-  });
-  const head = [
-    "clients",
-    "requests a second",
-    "millions a month",
-    "bytes a month",
-    "GitHub Pages",
-    "R2",
-    "CloudFront",
-  ];
-  console.log(rows(head, lines));
+    console.log(rows(head, lines));
+  }
 }

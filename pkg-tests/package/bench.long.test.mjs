@@ -332,21 +332,30 @@ test("the rivals: the docs have the tables that bench/rivals.mjs prints, with si
 
 test("what a feed costs: the docs have the tables that bench/feed.mjs prints, and each row adds up", () => {
   const options = { cwd: root, encoding: "utf8" };
-  const args = ["bench/feed.mjs", "--keys", "2400", "--publishes", "2"];
+  const args = ["bench/feed.mjs", "--keys", "2400", "--days", "2"];
   const printed = execFileSync(process.execPath, args, options);
   const number = (cell) => Number(cell.replace(/[$,]|\D+$/g, ""));
   const near = (found, expected, what) =>
     assert.ok(Math.abs(found - expected) <= 0.12 * expected + 0.5, `${what}: ${found}, ${expected}`);
   for (const text of [printed, readFileSync(join(root, "docs/benchmarks.md"), "utf8")]) {
     const tables = [...text.matchAll(/^\| (clients \|.*) \|\n.*\n((?:\|.*\n)+)/gm)];
-    assert.equal(tables.length, 4);
+    assert.equal(tables.length, 3);
+    const lists = /^\| kB a day \|.*\n.*\n((?:\|.*\n)+)/m.exec(text)[1].trim().split("\n");
+    assert.equal(lists.length, 4);
+    for (const [at, row] of lists.entries()) {
+      const [, each, daily, safeBrowsing, bound, first, ...times] = row.slice(2, -2).split(" | ");
+      assert.ok(number(bound) < number(each) && number(bound) < number(safeBrowsing), row);
+      // Only the first is published more often than each day.
+      assert.equal(number(daily) < number(each), at === 0, row);
+      assert.ok(number(first) > 0 && times.length === 2 && times.every((time) => number(time) > 0), row);
+    }
     for (const [, head, body] of tables) {
       assert.match(head, /^clients \| requests a second \| millions a month \| bytes a month \| GitHub Pages \| R2 \|/);
       const rows = body.trim().split("\n");
-      assert.equal(rows.length, 5);
+      assert.equal(rows.length, 4);
       for (const [at, row] of rows.entries()) {
         const [clients, aSecond, millions, bytes, pages, r2, cloudFront] = row.slice(2, -2).split(" | ");
-        assert.equal(number(clients), 10 ** (at + 3));
+        assert.equal(number(clients), 10 ** (at + 4));
         near(number(aSecond) * 3600 * 24 * 30, number(millions) * 1e6, row);
         const unit = { MB: 1e-3, GB: 1, TB: 1e3, PB: 1e6 }[bytes.split(" ")[1]];
         const gigabytes = number(bytes) * unit;
