@@ -11,8 +11,7 @@ use bloom_wasm::{Kind, Profile};
 
 use super::report::{self, Said};
 use crate::args::secret;
-use crate::lists::digests::Conflicts;
-use crate::lists::keys::Notices;
+use crate::lists::digests::{ConflictNotices, Conflicts};
 use crate::publishing::declared::{Basis, Declared, Share, Source};
 use crate::publishing::manifest::{FeedPayload, Identity, ShardsPayload};
 use crate::publishing::parts;
@@ -131,7 +130,7 @@ impl Make for FeedPayload {
         let last = last(publication, &feed.identity, feed.secret.as_ref());
         let next = whole::Next::new(&last, keys.members, keys.tagged, keys.allowed)?;
         let changes = next.changes();
-        allowed(known.objection_to_count(count, Some(changes), &feed.rules))?;
+        allowed(known.objection_to_count(count, Some(changes), &gave.lists, &feed.rules))?;
         let whole::Generation { made, outputs, file, because } =
             next.make(&last, feed.declared.expires_in)?;
         let said = report::Made::Whole {
@@ -145,7 +144,7 @@ impl Make for FeedPayload {
             made,
             lists: gave.lists,
             allow: gave.allow,
-            conflicts: keys.conflicts.removed + keys.conflicts.kept,
+            conflicts: keys.conflicts.kept,
             changes: Some(changes),
             tags: next.tag_changes,
             rules: feed.rules,
@@ -217,7 +216,7 @@ impl Make for ShardsPayload {
                 let Writer { written, written_bytes, added, .. } = writer;
                 let tags = next.made.payload.tags_in_words();
                 let made = report::Made::Sharded { shards, written, written_bytes, tags };
-                let said = Said { made, rows, notices: Notices::default() };
+                let said = Said { made, rows, notices: ConflictNotices::default() };
                 Ok(Generation { next, outputs, added, said })
             }
             Err(why) => {
@@ -267,8 +266,9 @@ fn of_parts<'a>(
     );
     let dir = std::path::absolute(dir).with_context(|| dir.display().to_string())?;
     writer.entries = parts::read(&dir, sharding, feed.identity.fpr, feed.secret.as_ref())?;
-    allowed(known.objection_to_lists(&Lists::new(), &Lists::new(), &feed.rules))?;
-    allowed(known.objection_to_count(writer.count(), None, &feed.rules))?;
+    let none = Lists::new();
+    allowed(known.objection_to_lists(&none, &none, &feed.rules))?;
+    allowed(known.objection_to_count(writer.count(), None, &none, &feed.rules))?;
     parts::copy(&dir, writer)?;
     let parts = parts::remember(&dir, &writer.entries)?;
     let expires_in = feed.declared.expires_in;
@@ -298,7 +298,7 @@ fn of_lists<'a>(
     // Checked before hours of work, and again after it, when the repeated keys are known.
     let entries = gave.summary.entries();
     allowed(known.objection_to_lists(&gave.lists, &gave.allow, &feed.rules))?;
-    allowed(known.objection_to_count(entries, None, &feed.rules))?;
+    allowed(known.objection_to_count(entries, None, &gave.lists, &feed.rules))?;
     if known.before().is_none() {
         gave.summary.print_hint(streams);
     }
@@ -318,7 +318,6 @@ fn of_lists<'a>(
     let before = last.and_then(|last| last.tags.as_ref()).into_iter().flatten().zip(&writer.tags);
     let tags = before.filter(|(_, now)| given(&now.name));
     let tags = tags.map(|(old, now)| (now.name.clone(), Change::of_counts(old.count, now.count))).collect();
-    let conflicts = conflicts.removed + conflicts.kept;
-    let (lists, allow, rules) = (gave.lists, gave.allow, feed.rules);
+    let (lists, allow, rules, conflicts) = (gave.lists, gave.allow, feed.rules, conflicts.kept);
     Ok((Next { made, lists, allow, conflicts, changes: None, tags, rules }, outputs, rows))
 }

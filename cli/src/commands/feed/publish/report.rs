@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use crate::lists::keys::Notices;
+use crate::lists::digests::ConflictNotices;
 use crate::publishing::manifest::{File, ManifestPayload};
 use crate::publishing::plan::Step;
 use crate::streams::{Streams, unless_closed};
@@ -17,11 +17,11 @@ pub struct Run {
     pub is_dry: bool,
 }
 
-/// What was made, the rows that say how the lists were read, and the keys that are in both lists.
+/// What was made, the rows that say how the lists were read, and the keys that are listed and allowed.
 pub struct Said {
     pub made: Made,
     pub rows: Vec<Row>,
-    pub notices: Notices,
+    pub notices: ConflictNotices,
 }
 
 /// What a run did, for programs.
