@@ -16,14 +16,16 @@ fetch() {
       --connect-timeout 30 --speed-limit 1000 --speed-time 60 --max-time 900 --retry 3 --retry-max-time 60 \
       --write-out '%{http_code}' --etag-compare "$file.etag" --etag-save "$file.etag.new" \
       --output "$file.new" --url "$url") || status=failed
-    if [ "$status" = 200 ] && [ -s "$file.new" ] && mv "$file.new" "$file"; then
+    case $status in 200 | 204) [ -s "$file.new" ] || status=empty ;; esac
+    if [ "$status" = 200 ] && mv "$file.new" "$file"; then
       status=new
       # After a redirect, curl may have saved two of them.
       if [ "$url" = "$1" ]; then tail -n 1 "$file.etag.new" > "$file.etag"; fi
     fi
     rm -f "$file.new" "$file.etag.new"
-    case $status in new | 304) return ;; esac
-    echo "$file can't be fetched from $url" >&2
+    # Of all else, curl has said why.
+    case $status in new | 304) return ;; empty) why=": it is empty" ;; *) why= ;; esac
+    echo "$file can't be fetched from $url$why" >&2
   done
   return 1
 }

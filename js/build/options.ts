@@ -50,7 +50,7 @@ export interface BuildOptions extends SeedOptions {
    */
   allow?: Iterable<Key>;
   /**
-   * Remove a key that is in both lists; otherwise it stays. A URL removes only its own key, not the other keys that it
+   * Remove a key that is listed and allowed; otherwise it stays. A URL removes only its own key, not the other keys that it
    * is looked up by. Default false.
    */
   allowWins?: boolean;
@@ -59,7 +59,7 @@ export interface BuildOptions extends SeedOptions {
    * such lines and no key throws `invalid_key`.
    */
   onSkip?: (skipped: { key: Key; reason: SkipReason }) => void;
-  /** Called with each key that is in both lists. */
+  /** Called with each key that is listed and allowed. */
   onConflict?: (conflict: { key: Key; removed: boolean }) => void;
 }
 

@@ -211,7 +211,7 @@ const README = "README.md";
     assert.ok(many.every((key) => large.has(key)));
     assert.deepEqual(processed, ["new"]);
     assert.ok(progress.includes("not a key: mailto:nobody not_checkable"), progress.join());
-    assert.ok(progress.includes("in both lists: both.example/ false"), progress.join());
+    assert.ok(progress.includes("listed and allowed: both.example/ false"), progress.join());
   });
 }
 

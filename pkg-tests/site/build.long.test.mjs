@@ -266,7 +266,7 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
     await press();
     await shows(page, "#left-out", /1 line: an adblock rule other than \|\|host\^, such as @@\|\|x\.example/);
     await shows(page, "#left-out", /1 line: neither a URL nor a host, such as http:\/\//);
-    await shows(page, "#left-out", /1 key in both lists, removed: good\.example/);
+    await shows(page, "#left-out", /1 key listed and allowed, removed: good\.example/);
     const { name, bytes } = await downloaded(page, "#download");
     assert.equal(name, "list.bloom");
     const filter = decode(bytes);

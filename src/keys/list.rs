@@ -148,7 +148,7 @@ pub struct Allowlist<P = ()> {
 }
 
 impl<P> Allowlist<P> {
-    /// An empty list. With `wins`, a key that is in both lists will be removed from the members.
+    /// An empty list. With `wins`, a key that is listed and allowed will be removed from the members.
     pub fn new(hashing: impl Into<Hashing>, wins: bool) -> Self {
         Allowlist { hashing: hashing.into(), wins, digests: Vec::new(), conflicts: Vec::new() }
     }

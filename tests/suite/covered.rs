@@ -142,7 +142,7 @@ fn what_covers_what() {
         "a.host",
     ];
     let list: Vec<_> = [&list[..], &more].concat().iter().map(|&entry| entry.to_owned()).collect();
-    let filter = build(&[list.clone()], &[]);
+    let filter = build(std::slice::from_ref(&list), &[]);
     let kept = ["evil.com/", "other.com/x", "other.com/x/y", "f.com/a/", "1.2.3.4/", "host/", "a.host/"];
     for entry in &list {
         assert_eq!(filter.has(own(entry)).unwrap(), kept.contains(&&*own(entry)), "{entry}");

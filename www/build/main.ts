@@ -253,7 +253,7 @@ function present(result: Result, order: Order) {
   );
   if (conflicts.count > 0) {
     const verb = conflicts.removed ? "removed" : "kept";
-    remarks.push(`${plural(conflicts.count, "key")} in both lists, ${verb}: ${conflicts.examples.join(" · ")}`);
+    remarks.push(`${plural(conflicts.count, "key")} listed and allowed, ${verb}: ${conflicts.examples.join(" · ")}`);
   }
   const left = find("#left-out");
   left.hidden = remarks.length === 0;

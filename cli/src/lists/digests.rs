@@ -107,12 +107,19 @@ pub struct Allowed {
     pub digests: Vec<u64>,
     /// What each list held: the digest of the first key of each entry, and what else.
     pub lists: Vec<(Vec<u64>, Summary)>,
-    /// The keys that are in both lists.
+    /// The keys that are listed and allowed.
     pub conflicts: Conflicts,
-    pub notices: Notices,
+    pub notices: ConflictNotices,
 }
 
-/// Reads the lists of allowed keys, and prints nothing. With `wins`, removes members that are in both lists.
+/// The keys that are listed and allowed. That some are removed was asked for.
+#[derive(Default)]
+pub struct ConflictNotices {
+    pub removed: Notices,
+    pub kept: Notices,
+}
+
+/// Reads the lists of allowed keys, and prints nothing. With `wins`, removes members that are allowed, too.
 pub fn allow<'a>(
     paths: impl IntoIterator<Item = &'a PathBuf>,
     wins: bool,
@@ -146,17 +153,18 @@ pub fn allow<'a>(
     }
     let (digests, found) = allowlist.finish()?;
     remove_conflicts(members, &found)?;
-    let mut notices = Notices::default();
+    let mut notices = ConflictNotices::default();
     for Conflict { key, removed, place, .. } in &found {
-        let what = if *removed { "removed" } else { "kept" };
-        notices.push(|| format!("{place}: in both lists, {what}: {}", quoted(key)));
+        let (what, its) =
+            if *removed { ("removed", &mut notices.removed) } else { ("kept", &mut notices.kept) };
+        its.push(|| format!("{place}: listed and allowed, {what}: {}", quoted(key)));
     }
     let removed = found.iter().filter(|conflict| conflict.removed).count() as u64;
     let conflicts = Conflicts { removed, kept: found.len() as u64 - removed };
     Ok(Allowed { digests, lists, conflicts, notices })
 }
 
-/// How many keys are in both lists.
+/// How many keys are listed and allowed.
 #[derive(Default)]
 pub struct Conflicts {
     pub removed: u64,
@@ -169,7 +177,7 @@ impl Conflicts {
         let mut words = counted(allowed.entries(), "entry", "entries") + &allowed.in_words();
         for (what, count) in [("removed", self.removed), ("kept", self.kept)] {
             if count > 0 {
-                words += &format!(", {} in both lists ({what})", counted(count, "key", "keys"));
+                words += &format!(", {} listed and allowed ({what})", counted(count, "key", "keys"));
             }
         }
         words

@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
+use std::io::ErrorKind;
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -13,8 +15,8 @@ use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use bloom_wasm::Profile;
 use bloom_wasm::internal::require_tag_name;
 use ed25519_dalek::VerifyingKey;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, DeserializeOwned, IgnoredAny, MapAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{self, DeserializeOwned, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
@@ -78,6 +80,8 @@ pub enum Source {
 #[derive(Debug, Clone, PartialEq)]
 pub struct List {
     pub file: PathBuf,
+    /// The same as it is written.
+    pub told: PathBuf,
     pub tag: Option<String>,
     pub allow_empty: bool,
     pub min_keys: Option<u64>,
@@ -109,8 +113,12 @@ impl Declared {
 
 /// Reads the file: what renewal needs, and the rest if that is right, too.
 pub fn read(path: &Path) -> Result<(Basis, Result<Declared>)> {
-    let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    parse(path, &text)
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            bail!("{}: there is no such file; `bloom-wasm feed init` begins a feed", path.display())
+        }
+        text => parse(path, &text.with_context(|| path.display().to_string())?),
+    }
 }
 
 /// The same for the text of a file with this path, from whose folder all paths count.
@@ -149,6 +157,7 @@ struct BasisFile {
     id: Option<Spanned<String>>,
     public: Option<PathBuf>,
     state: Option<PathBuf>,
+    #[serde(default, deserialize_with = "key_files")]
     sign: Option<Vec<PathBuf>>,
     #[serde(default, deserialize_with = "public_keys")]
     former_keys: Vec<VerifyingKey>,
@@ -200,7 +209,7 @@ struct File {
     #[serde(default)]
     min_count: u64,
     max_removed: Option<Share>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "names")]
     dropped: Vec<Spanned<String>>,
     parts: Option<PathBuf>,
 }
@@ -256,8 +265,37 @@ fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D
 }
 
 fn public_keys<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<VerifyingKey>, D::Error> {
-    let texts = Vec::<String>::deserialize(deserializer)?;
-    texts.iter().map(|text| manifest::parse_public_key(text).map_err(de::Error::custom)).collect()
+    let texts: Vec<String> = several(deserializer, "a list of public keys")?;
+    let words = |error| de::Error::custom(format!("`former-keys`: {error}"));
+    texts.iter().map(|text| manifest::parse_public_key(text).map_err(words)).collect()
+}
+
+fn key_files<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<PathBuf>>, D::Error> {
+    several(deserializer, "a list of files, such as [\"feed.key\"]").map(Some)
+}
+
+fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Spanned<String>>, D::Error> {
+    several(deserializer, "a list of names, such as [\"malware\"]")
+}
+
+/// A list, whose error says what is expected.
+fn several<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+    expected: &'static str,
+) -> Result<Vec<T>, D::Error> {
+    struct Several<T>(&'static str, PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Several<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Vec<T>, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(seq))
+        }
+    }
+    deserializer.deserialize_seq(Several(expected, PhantomData))
 }
 
 /// The text of a file, for messages that name the line.
@@ -288,6 +326,17 @@ impl Text<'_> {
         anyhow!("{}: {words}", self.path.display())
     }
 
+    /// For a key that is missing. It may be there with another spelling.
+    fn missing(&self, key: &str, words: &str) -> Error {
+        let known: Result<BTreeMap<Spanned<String>, IgnoredAny>, _> = toml::from_str(self.text);
+        let unknown = known.into_iter().flatten().map(|(name, _)| name);
+        let mut unknown = unknown.filter(|name| !KEYS.contains(&&name.get_ref()[..]));
+        match unknown.find(|name| similar(name.get_ref(), [key].into_iter()).is_some()) {
+            Some(name) => self.at(name.span(), &no_key(name.get_ref(), key)),
+            None => self.whole(&format!("`{key}` is missing: {words}")),
+        }
+    }
+
     /// A path of the file.
     fn path(&self, path: &Path) -> PathBuf {
         self.path.parent().unwrap_or(Path::new("")).join(path)
@@ -300,11 +349,30 @@ fn in_words(message: &str) -> String {
     let Some(names) = line.strip_prefix("unknown field ") else { return line };
     let mut names = names.split('`').skip(1).step_by(2);
     let Some(unknown) = names.next() else { return line };
+    if ["file", "allow-empty", "min-keys"].contains(&unknown) {
+        let list = "phishing = { file = \"phishing.txt\", min-keys = 1000 }";
+        return format!("`{unknown}` is a key of a list, such as {list}");
+    }
     let all: Vec<_> = names.collect();
     match similar(unknown, all.iter().copied()) {
-        Some(known) => format!("there is no key `{unknown}`; a similar one is `{known}`"),
+        Some(known) => no_key(unknown, known),
         None => format!("there is no key `{unknown}`; there are {}", all.join(", ")),
     }
+}
+
+fn no_key(unknown: &str, known: &str) -> String {
+    format!("there is no key `{unknown}`; a similar one is `{known}`")
+}
+
+/// A text in quotes, as TOML has it. JSON's strings are strings of TOML.
+pub fn toml_string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// The name of a list as a key of TOML.
+pub fn toml_key(name: &str) -> String {
+    let is_bare = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    if is_bare && !name.is_empty() { name.to_owned() } else { toml_string(name) }
 }
 
 /// The name that was probably meant, as clap finds it for options.
@@ -347,12 +415,13 @@ const KEYS: [&str; 27] = [
 impl BasisFile {
     fn check(self, source: &Text) -> Result<Basis> {
         let BasisFile { id, public, state, sign, former_keys, shards } = self;
-        let missing = |words| move || source.whole(words);
-        let id = id.ok_or_else(missing("`id` is missing: `bloom-wasm feed init` adds one"))?;
+        let missing = |key, words| move || source.missing(key, words);
+        let id = id.ok_or_else(missing("id", "`bloom-wasm feed init` adds one"))?;
         let is_id = id.get_ref().len() == 32 && base16ct::lower::decode_vec(id.get_ref()).is_ok();
         ensure!(is_id, source.at(id.span(), "`id` must be 32 lower-case hexadecimal digits"));
         let sign = sign.ok_or_else(missing(
-            "`sign` is missing: name the files of the keys, or write sign = [] for a feed that nobody signs",
+            "sign",
+            "name the files of the keys, or write sign = [] for a feed that nobody signs",
         ))?;
         let path = |given: Option<PathBuf>, name| source.path(&given.unwrap_or(PathBuf::from(name)));
         Ok(Basis {
@@ -493,8 +562,8 @@ fn lists(
         let tag = tag.clone().or(tags.then(|| name.clone()));
         let is_tag = tag.as_ref().map_or(Ok(()), |tag| require_tag_name(tag));
         is_tag.map_err(|error| at(&format!("{name}: {error}")))?;
-        let file = source.path(file);
-        Ok((name.clone(), List { file, tag, allow_empty, min_keys, max_removed }))
+        let (file, told) = (source.path(file), file.clone());
+        Ok((name.clone(), List { file, told, tag, allow_empty, min_keys, max_removed }))
     };
     entries.iter().map(list).collect()
 }

@@ -54,7 +54,7 @@ pub struct Next<'a, P> {
     pub made: Made<P>,
     pub lists: Lists,
     pub allow: Lists,
-    /// How many keys were in both.
+    /// How many keys are in both.
     pub conflicts: u64,
     /// What has changed, if the keys of the last generation are known one by one.
     pub changes: Option<Changes>,
@@ -117,8 +117,8 @@ pub enum End<P> {
 pub enum Renewal {
     /// There is none in place, or none that is this feed's.
     None,
-    /// It lasts long enough: this is its number.
-    NotYet(u64),
+    /// It lasts long enough.
+    NotYet,
     /// It is signed anew, with this number.
     Signed(u64),
     /// It isn't known, since the state is an old copy: the manifest in place has another.
@@ -233,7 +233,7 @@ impl<P: ManifestPayload> Known<P> {
             .or_else(|| rules.after([&before, lists], rules.lists))
             .or_else(|| self.objection_to_allowed(allow, rules))
             .or_else(|| rules.renamed([&before, lists]))
-            .or_else(|| is_lost.then(|| rules.unknown()).flatten())
+            .or_else(|| is_lost.then(|| rules.unknown(lists)).flatten())
     }
 
     /// The same for those of keys that must be absent.
@@ -242,8 +242,21 @@ impl<P: ManifestPayload> Known<P> {
         rules.of_lists(allow, rules.allow).or_else(|| rules.after([&before, allow], rules.allow))
     }
 
-    /// Why a generation with this many keys is refused. `changes` say more than the count, if they are known.
-    pub fn objection_to_count(&self, count: u64, changes: Option<Changes>, rules: &Rules) -> Option<String> {
+    /// How many keys the last generation had of lists that are dropped, or of those of them with a tag.
+    fn dropped_keys(&self, lists: &Lists, tag: Option<&str>, rules: &Rules) -> u64 {
+        // An old state doesn't tell which lists the last generation had.
+        if self.is_old() { 0 } else { rules.dropped_keys([&self.last_lists()[0], lists], tag) }
+    }
+
+    /// Why a generation with this many keys of these lists is refused. `changes` say more than the count, if they are
+    /// known.
+    pub fn objection_to_count(
+        &self,
+        count: u64,
+        changes: Option<Changes>,
+        lists: &Lists,
+        rules: &Rules,
+    ) -> Option<String> {
         let may_be_empty = !rules.lists.is_empty() && rules.lists.values().all(|list| list.allow_empty);
         if count == 0 && !may_be_empty {
             let or =
@@ -255,25 +268,36 @@ impl<P: ManifestPayload> Known<P> {
         if let Some(changes) = changes.filter(|_| !self.is_old()) {
             total.removed = total.removed.max(changes.removed);
         }
-        rules.removed("", total)
+        rules.removed("", total, self.dropped_keys(lists, None, rules))
     }
 
     /// Why the next list is refused, if it is.
     fn objection(&self, next: &Next<P>) -> Option<String> {
         let Next { made, lists, allow, changes, tags, rules, .. } = next;
         let head = made.payload.head();
-        let of_tags = || tags.iter().find_map(|(tag, change)| rules.removed(&format!("{tag}: "), *change));
-        let (stay, retagged) = match changes {
-            Some(Changes { stay, retagged, .. }) if *retagged > 0 => (*stay, *retagged),
-            _ => retagged(&self.last_lists()[0], lists),
+        let of_tags = || {
+            tags.iter().find_map(|(tag, change)| {
+                let dropped = self.dropped_keys(lists, Some(tag), rules);
+                rules.removed(&format!("{tag}: "), *change, dropped)
+            })
+        };
+        let (stay, retagged, dropped) = match changes {
+            // A key of a dropped list that another list has loses a tag.
+            Some(Changes { stay, retagged, removed }) if *retagged > 0 => {
+                (*stay, *retagged, self.dropped_keys(lists, None, rules).saturating_sub(*removed))
+            }
+            _ => {
+                let (stay, retagged) = retagged(&self.last_lists()[0], lists);
+                (stay, retagged, 0)
+            }
         };
         self.require_same(&head.identity, made.payload.shards())
             .err()
             .map(|why| format!("{why:#}"))
             .or_else(|| self.objection_to_lists(lists, allow, rules))
-            .or_else(|| self.objection_to_count(head.count, *changes, rules))
+            .or_else(|| self.objection_to_count(head.count, *changes, lists, rules))
             .or_else(of_tags)
-            .or_else(|| rules.retagged(stay, retagged))
+            .or_else(|| rules.retagged(stay, retagged, dropped))
     }
 
     /// What this run does. `next` is what it would publish, or why there is nothing. `again` are the files of the last
@@ -374,7 +398,7 @@ impl<P: ManifestPayload> Known<P> {
         let Head { created_at, expires, .. } = *last.payload.head();
         let expires_in = expires.saturating_sub(created_at);
         if again.is_none() && self.is_fresh(expires_in) {
-            return refused(Renewal::NotYet(last.payload.head().generation));
+            return refused(Renewal::NotYet);
         }
         let record = self.start();
         let as_it_was = || Made {

@@ -1,14 +1,16 @@
 //! A feed that is being published, with shards or without: what is known of it, and the carrying out of a [`Plan`].
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use ed25519_dalek::{SigningKey, VerifyingKey};
 
 use super::declared::Basis;
 use super::key;
-use super::manifest::{self, FeedPayload, MAX_SIGNATURES, Manifest, ManifestPayload, ShardsPayload, hex};
+use super::manifest::{
+    self, FeedPayload, Head, MAX_SIGNATURES, Manifest, ManifestPayload, ShardsPayload, hex,
+};
 use super::parts;
 use super::plan::{Known, Live, Outputs, Plan, Seen, Step};
 use super::published::{Published, read_entries};
@@ -17,7 +19,7 @@ use super::state::StateFolder;
 use crate::args::number::now;
 use crate::files::write::{self, Cleaner};
 use crate::streams::Streams;
-use crate::text::in_words;
+use crate::text::{in_words, time_in_words};
 
 /// A feed that is being published: its folder, and its state, which is locked.
 pub struct Publication<P> {
@@ -37,6 +39,8 @@ pub struct Publication<P> {
     /// Whether nothing is written.
     pub is_dry: bool,
     cleaner: Cleaner,
+    /// What was said already.
+    warned: BTreeSet<String>,
 }
 
 /// What a run is told. Times are in milliseconds.
@@ -52,7 +56,25 @@ pub struct Opened {
 
 impl<P: Published> Publication<P> {
     /// Looks at what is there, and deletes what killed runs left.
+    ///
+    /// # Errors
+    /// If nothing may be signed. They say what clients keep.
     pub fn open(basis: &Basis, opened: Opened, streams: &mut Streams) -> Result<Self> {
+        let last = opened.record.as_ref().map(|record| record.manifest.clone());
+        let now = opened.created_at.unwrap_or(opened.clock);
+        Self::begin(basis, opened, streams).map_err(|why| {
+            // It is in place, and the state knows it, so no key is needed to believe it.
+            let live = manifest::read_bytes::<P>(&basis.public).ok().flatten();
+            let live = live.filter(|live| last.as_ref().is_some_and(|last| last.as_bytes() == live));
+            let payload = live.and_then(|live| Manifest::<P>::parse(&live).ok()?.payload().ok());
+            match payload {
+                Some(payload) => anyhow!("{}; {}", in_words(&why), stays(payload.head(), now)),
+                None => why,
+            }
+        })
+    }
+
+    fn begin(basis: &Basis, opened: Opened, streams: &mut Streams) -> Result<Self> {
         let Opened { folder, record, clock, created_at, grace, is_dry } = opened;
         let signers = signers(basis)?;
         let own: Vec<_> = signers.iter().map(SigningKey::verifying_key).collect();
@@ -72,6 +94,7 @@ impl<P: Published> Publication<P> {
             is_told: created_at.is_some(),
             is_dry,
             cleaner: Cleaner::default(),
+            warned: BTreeSet::new(),
         };
         write::check_place(&publication.path)?;
         publication.see()?;
@@ -185,11 +208,21 @@ impl<P: Published> Publication<P> {
             // Parts that can't be deleted only matter to a run that reads parts, which refuses them.
             let is_spending = step == Step::Spend;
             match self.step(step, None, streams) {
-                Err(why) if is_spending && self.folder.check().is_ok() => streams.warn(&in_words(&why)),
+                Err(why) if is_spending && self.folder.check().is_ok() => {
+                    self.warn_once(in_words(&why), streams);
+                }
                 done => done?,
             }
         }
         Ok(())
+    }
+
+    /// A run that fails tidies up twice.
+    fn warn_once(&mut self, words: String, streams: &mut Streams) {
+        if !self.warned.contains(&words) {
+            streams.warn(&words);
+            self.warned.insert(words);
+        }
     }
 
     /// Carries out a plan. Once its manifest is in place, the run has done what it was for.
@@ -272,7 +305,7 @@ impl<P: Published> Publication<P> {
         let shards = match self.shards_of(&due) {
             Ok(shards) => shards,
             Err(why) => {
-                streams.warn(&format!("no file that isn't needed was deleted: {}", in_words(&why)));
+                self.warn_once(format!("no file that isn't needed was deleted: {}", in_words(&why)), streams);
                 return Ok(());
             }
         };
@@ -354,6 +387,22 @@ impl<P: Published> Publication<P> {
         self.known.record.as_ref().map_or(0, |record| record.signed)
     }
 
+    /// What clients have if this run signs nothing; none if there is no manifest in place.
+    pub fn stays(&self) -> Option<String> {
+        self.known.ours().map(|live| stays(live.payload.head(), self.known.now))
+    }
+
+    /// Warns of a manifest that no client takes, since its time of publication was given.
+    pub fn warn_if_expired(&self, head: &Head, streams: &mut Streams) {
+        if head.expires <= self.known.clock {
+            streams.warn(&format!(
+                "--created-at is too long ago: generation {} expired {}, so clients refuse it",
+                head.generation,
+                time_in_words(head.expires)
+            ));
+        }
+    }
+
     /// Whose signatures the manifest gets, for people.
     pub fn signers_in_words(&self) -> String {
         if self.known.signers.is_empty() {
@@ -364,9 +413,20 @@ impl<P: Published> Publication<P> {
     }
 }
 
+/// Until when clients have a generation.
+fn stays(&Head { generation, expires, .. }: &Head, now: u64) -> String {
+    let until = time_in_words(expires);
+    if expires > now {
+        format!("generation {generation} stays until {until}")
+    } else {
+        format!("generation {generation} expired {until}")
+    }
+}
+
 /// The secret keys that sign.
 fn signers(basis: &Basis) -> Result<Vec<SigningKey>> {
-    let signers = basis.sign.iter().map(|path| key::read(path)).collect::<Result<Vec<_>>>()?;
+    let signers = basis.sign.iter().map(|path| key::read(path)).collect::<Result<Vec<_>>>();
+    let signers = signers.context("`sign`")?;
     // A key rotation that gives one file twice would sign only with the old key.
     let is_twice = signers.iter().enumerate().any(|(i, key)| signers[..i].contains(key));
     ensure!(!is_twice, "`sign` names one key twice");

@@ -33,7 +33,7 @@ pub struct Record {
     /// What the lists of that manifest gave, by their names: those of members, and of keys that must be absent.
     pub lists: BTreeMap<String, Listed>,
     pub allow: BTreeMap<String, Listed>,
-    /// How many keys were in lists of both.
+    /// How many keys are in lists of both.
     pub conflicts: u64,
     /// What the next generation is made from. A feed with shards is made anew each time.
     #[serde(deserialize_with = "Option::deserialize")]

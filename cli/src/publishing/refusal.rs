@@ -2,8 +2,9 @@
 //! arrive; one that has the keys of another is most often a file in the wrong place.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-use super::declared::{List, Share};
+use super::declared::{List, Share, toml_key, toml_string};
 use super::record::Listed;
 use crate::text::{counted, grouped};
 
@@ -25,7 +26,7 @@ pub struct Rules<'a> {
 pub type Lists = BTreeMap<String, Listed>;
 
 /// How many keys something had, and how many of them are gone, at least.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
     pub before: u64,
     pub removed: u64,
@@ -37,13 +38,14 @@ impl Change {
         Change { before, removed: before.saturating_sub(now) }
     }
 
-    fn is_too_much(self, Share(max): Share) -> bool {
-        self.before >= LEAST && self.removed as f64 > self.before as f64 * max
+    /// The same without this many of the keys that are gone.
+    pub fn without(self, keys: u64) -> Self {
+        let keys = keys.min(self.removed);
+        Change { before: self.before - keys, removed: self.removed - keys }
     }
 
-    fn in_words(self, max: Share) -> String {
-        let (removed, before) = (grouped(self.removed), grouped(self.before));
-        format!("{removed} of {before} keys would be removed, and at most {}% may be", percent(max.0))
+    fn is_too_much(self, Share(max): Share) -> bool {
+        self.before >= LEAST && self.removed as f64 > self.before as f64 * max
     }
 }
 
@@ -82,13 +84,38 @@ impl Rules<'_> {
 
     /// Why they are refused after those that the last generation had.
     pub fn after(&self, [before, now]: [&Lists; 2], told: &BTreeMap<String, List>) -> Option<String> {
-        before.iter().find_map(|(name, old)| match now.get(name) {
-            Some(new) => self.shrunk(name, old, new, self.max(told.get(name))),
-            // Gone, or moved between [lists] and [allow].
-            None if self.dropped.contains(name) => None,
-            None if self.lists.contains_key(name) || self.allow.contains_key(name) => None,
-            None => Some(format!("{name}: this list is missing; if it is gone, add its name to `dropped`")),
-        })
+        let shrunk = |(name, old): (&String, &Listed)| {
+            now.get(name).and_then(|new| self.shrunk(name, old, new, self.max(told.get(name))))
+        };
+        before.iter().find_map(shrunk).or_else(|| self.missing(before))
+    }
+
+    fn missing(&self, before: &Lists) -> Option<String> {
+        // A list may also have moved between [lists] and [allow].
+        let is_known = |name: &str| {
+            self.dropped.contains(name) || self.lists.contains_key(name) || self.allow.contains_key(name)
+        };
+        let missing: Vec<_> = before.keys().filter(|name| !is_known(name)).collect();
+        // A name stays in `dropped` once its list is gone, unless it is that of a file.
+        let is_file = |name: &str| {
+            let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str());
+            stem.is_some_and(|stem| stem != name && missing.iter().any(|missing| *missing == stem))
+        };
+        let (files, dropped): (Vec<_>, Vec<_>) = self.dropped.iter().partition(|name| is_file(name));
+        let [is, it] = match missing[..] {
+            [] => return None,
+            [_] => ["this list is", "it is"],
+            _ => ["these lists are", "they are"],
+        };
+        let quoted =
+            |names: &[&String]| names.iter().map(|name| toml_string(name)).collect::<Vec<_>>().join(", ");
+        let no_list = match &files[..] {
+            [] => String::new(),
+            files => format!(", and no list is called {}", quoted(files)),
+        };
+        let all = quoted(&[&missing[..], &dropped].concat());
+        let missing = missing.iter().map(|name| &name[..]).collect::<Vec<_>>().join(", ");
+        Some(format!("{missing}: {is} missing{no_list}; if {it} gone, write dropped = [{all}] above [lists]"))
     }
 
     fn shrunk(&self, name: &str, old: &Listed, new: &Listed, max: Share) -> Option<String> {
@@ -130,33 +157,63 @@ impl Rules<'_> {
         None
     }
 
-    /// Why too many of all keys are removed, or of those with a tag.
-    pub fn removed(&self, what: &str, change: Change) -> Option<String> {
-        let max = self.max(None);
-        change.is_too_much(max).then(|| or_all(&format!("{what}{}", change.in_words(max))))
+    /// How many keys the lists had that are dropped, or those of them with a tag. That they go was asked for. Lists
+    /// overlap, so these are the most that may be gone with them.
+    pub fn dropped_keys(&self, [before, now]: [&Lists; 2], tag: Option<&str>) -> u64 {
+        // Parts take the place of lists, and nothing else guards them.
+        if self.lists.is_empty() {
+            return 0;
+        }
+        let is_renamed = |old: &Listed| {
+            let mut new = now.iter().filter(|(name, _)| !before.contains_key(*name));
+            new.any(|(_, new)| new.sketch.is_mostly_in(&old.sketch))
+        };
+        let dropped = before.iter().filter(|(name, _)| self.dropped.contains(*name)).map(|(_, old)| old);
+        let dropped = dropped.filter(|old| tag.is_none() || old.tag.as_deref() == tag);
+        dropped.filter(|old| !is_renamed(old)).map(|old| old.keys).fold(0, u64::saturating_add)
+    }
+
+    /// Why too many of all keys are removed, or of those with a tag. `dropped` are those of lists that are dropped.
+    pub fn removed(&self, what: &str, change: Change, dropped: u64) -> Option<String> {
+        let change = change.without(dropped);
+        self.too_many(change, dropped, ["be removed", "may be"]).map(|words| format!("{what}{words}"))
     }
 
     /// Why too many of the keys that stay get other tags, if these do.
-    pub fn retagged(&self, stay: u64, retagged: u64) -> Option<String> {
+    pub fn retagged(&self, stay: u64, retagged: u64, dropped: u64) -> Option<String> {
+        let change = Change { before: stay, removed: retagged }.without(dropped);
+        self.too_many(change, dropped, ["get other tags", "may"])
+    }
+
+    fn too_many(&self, change: Change, dropped: u64, [would, may]: [&str; 2]) -> Option<String> {
         let max = self.max(None);
-        Change { before: stay, removed: retagged }.is_too_much(max).then(|| {
-            let (retagged, stay, max) = (grouped(retagged), grouped(stay), percent(max.0));
-            or_all(&format!("{retagged} of {stay} keys would get other tags, and at most {max}% may"))
+        change.is_too_much(max).then(|| {
+            let [gone, all] = [change.removed, change.before].map(grouped);
+            let besides = if dropped > 0 { ", besides those of dropped lists" } else { "" };
+            let max = percent(max.0);
+            or_all(&format!("{gone} of {all} keys would {would}{besides}, and at most {max}% {may}"))
         })
     }
 
     /// Why nothing is published after the loss of a state: the total alone would hide one list of ten that was cut
     /// short.
-    pub fn unknown(&self) -> Option<String> {
+    pub fn unknown(&self, gave: &Lists) -> Option<String> {
         let is_known = |list: &List| self.max(Some(list)).0 >= 1.0 || list.min_keys.is_some();
         let words = "the state was lost, so nothing tells whether a list was cut short: ";
         if self.lists.is_empty() {
             return (self.max(None).0 < 1.0)
                 .then(|| words.to_owned() + "give --max-removed 100% for this run");
         }
-        let (name, _) = self.lists.iter().find(|(_, list)| !is_known(list))?;
-        let or = "give each list `min-keys`, which";
-        Some(format!("{words}{or} {name} lacks, or --max-removed 100% for this run"))
+        let lacking: Vec<_> = self.lists.iter().filter(|(_, list)| !is_known(list)).collect();
+        let (name, list) = lacking.first()?;
+        let keys = gave.get(*name).map_or(0, |gave| gave.keys) as f64 * (1.0 - self.max(Some(list)).0);
+        let file = toml_string(&list.told.to_string_lossy());
+        let line = format!("{} = {{ file = {file}, min-keys = {} }}", toml_key(name), keys.floor());
+        let all = lacking.iter().map(|(name, _)| &name[..]).collect::<Vec<_>>().join(", ");
+        let give = "look at the lists, and give each the least number of keys, such as";
+        Some(format!(
+            "{words}no `min-keys` for {all}; {give} {line}, or give --max-removed 100% for this run"
+        ))
     }
 }
 
@@ -199,8 +256,14 @@ mod tests {
 
     fn told(gave: &Lists, change: impl Fn(&str, &mut List)) -> BTreeMap<String, List> {
         let list = |name: &String| {
-            let mut list =
-                List { file: name.into(), tag: None, allow_empty: false, min_keys: None, max_removed: None };
+            let mut list = List {
+                file: name.into(),
+                told: name.into(),
+                tag: None,
+                allow_empty: false,
+                min_keys: None,
+                max_removed: None,
+            };
             change(name, &mut list);
             (name.clone(), list)
         };
@@ -233,7 +296,27 @@ mod tests {
             ("m=300", "m=150", "", ""),
             ("m=300", "m=149", "", "m: this list has 149 keys, and had 300; at most 50%"),
             // A name that is gone, of a list of any size.
-            ("a=300 b=1", "a=300", "", "b: this list is missing; if it is gone, add its name to `dropped`"),
+            (
+                "a=300 b=1",
+                "a=300",
+                "",
+                "b: this list is missing; if it is gone, write dropped = [\"b\"] above [lists]",
+            ),
+            (
+                "a=300 b=1 c=1",
+                "a=300",
+                "old",
+                "b, c: these lists are missing; if they are gone, write dropped = [\"b\", \"c\", \"old\"] above",
+            ),
+            // The file of a list, and names that stay when their lists are gone.
+            (
+                "a=300 b=1",
+                "a=300",
+                "lists/b.txt b.2 c.txt",
+                "b: this list is missing, and no list is called \"b.2\", \"lists/b.txt\"; if it is gone, write \
+                 dropped = [\"b\", \"c.txt\"]",
+            ),
+            ("a=300 b=1", "a=300", "b b.txt", ""),
             ("a=300 b=1", "a=300", "b", ""),
             ("a=300", "a=300", "b", ""),
             // Skipped lines: as many again as there were keys.
@@ -291,8 +374,8 @@ mod tests {
                 words => assert!(said.as_ref().is_some_and(|said| said.starts_with(words)), "{said:?}"),
             }
             // After a loss, the number of keys must be known of each.
-            assert_eq!(rules.unknown().is_none(), lists.keys().all(|name| name == "k"));
-            assert_eq!(Rules { this_run: Some(Share(1.0)), ..rules }.unknown(), None);
+            assert_eq!(rules.unknown(&now).is_none(), lists.keys().all(|name| name == "k"));
+            assert_eq!(Rules { this_run: Some(Share(1.0)), ..rules }.unknown(&now), None);
         }
     }
 

@@ -16,8 +16,8 @@ use super::declared::List;
 use super::record::Listed;
 use super::refusal::Lists;
 use crate::args::omitted::Omitted;
-use crate::lists::digests::{Conflicts, allow};
-use crate::lists::keys::{self, Notices, Summary};
+use crate::lists::digests::{ConflictNotices, Conflicts, allow};
+use crate::lists::keys::{self, Summary};
 use crate::lists::lines::Place;
 use crate::streams::Streams;
 
@@ -51,8 +51,8 @@ pub struct Keys {
     /// The members with their tags, if they have any.
     pub tagged: Option<Tagged>,
     pub conflicts: Conflicts,
-    /// The keys that were in both lists.
-    pub notices: Notices,
+    /// The keys that were listed and allowed.
+    pub notices: ConflictNotices,
 }
 
 impl<'a> Sources<'a> {

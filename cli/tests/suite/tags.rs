@@ -316,7 +316,7 @@ fn a_folder_with_tags() {
     refused(
         &folder,
         "feed publish @feed.toml",
-        "spam: this list is missing; if it is gone, add its name to `dropped`",
+        "spam: this list is missing; if it is gone, write dropped = [\"spam\"] above [lists]",
     );
     declare(&folder, &format!("dropped = [\"spam\"]\n{above}"), &without_spam);
     done(&folder, "feed publish @feed.toml");

@@ -231,7 +231,7 @@ impl DigestList {
         Ok(())
     }
 
-    /// Ends the list of members. The keys that follow are allowed keys. With `wins`, a key that is in both lists is
+    /// Ends the list of members. The keys that follow are allowed keys. With `wins`, a key that is listed and allowed is
     /// removed from the members.
     pub fn allow(&mut self, wins: bool) -> Result<()> {
         self.members = self.entries.members()?;
@@ -242,8 +242,8 @@ impl DigestList {
         Ok(())
     }
 
-    /// Ends the list of allowed keys. If allowed keys win, removes the keys in both lists from the members. Returns all
-    /// keys in both lists, as `{ key, removed }`.
+    /// Ends the list of allowed keys. If allowed keys win, removes the listed and allowed keys from the members. Returns all
+    /// of these keys, as `{ key, removed }`.
     pub fn conflicts(&mut self) -> Result<Array> {
         let met = Array::new();
         if let Some(allowlist) = self.allowlist.take() {

@@ -67,7 +67,7 @@ pub struct BuildArgs {
     /// then read-only, and can't be merged
     #[arg(long, value_name = "LIST")]
     pub allow: Vec<PathBuf>,
-    /// Remove a key that is in both lists; otherwise it stays and is shown. A URL removes only its own key, not those
+    /// Remove a key that is listed and allowed; otherwise it stays and is shown. A URL removes only its own key, not those
     /// of its parents
     #[arg(long, requires = "allow")]
     pub allow_wins: bool,

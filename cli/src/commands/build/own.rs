@@ -62,7 +62,8 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
         let mut summary = Summary::default();
         its.lists.into_iter().for_each(|(_, more)| summary.merge(more));
         summary.print_notices(streams);
-        its.notices.print(streams);
+        its.notices.removed.print(streams);
+        its.notices.kept.print(streams);
         args.require_lists(&summary)?;
         allowed = Some(its.digests);
         rows.push(("allowed", its.conflicts.in_words(&summary)));

@@ -19,8 +19,10 @@ use crate::streams::{Answer, Streams};
 /// The key that a new feed is signed with.
 const KEY: &str = "feed.key";
 const IGNORED: &str = ".gitignore";
+/// The line for keys there.
+const KEYS: &str = "*.key";
 
-/// Begin a feed: write feed.toml, a signing key, and a .gitignore for the key and the state
+/// Begin a feed: write feed.toml, a signing key, and a .gitignore for keys and the state
 ///
 /// Prints the public key, which the clients of the feed need. Nothing is replaced: a feed.toml that has no id gets one,
 /// and a key that is there is used.
@@ -102,10 +104,7 @@ fn new(args: &InitArgs, id: &str) -> Result<String> {
             bail!("{shown}: the name of a list must be UTF-8")
         };
         ensure!(names.insert(name), "{shown}: there are two lists of the name {name}; write {FILE} by hand");
-        // JSON's strings are strings of TOML.
-        let is_bare = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
-        let key = if is_bare { name.to_owned() } else { serde_json::to_string(name)? };
-        text += &format!("{key} = {}\n", serde_json::to_string(path)?);
+        text += &format!("{} = {}\n", declared::toml_key(name), declared::toml_string(path));
     }
     if !args.lists.is_empty() {
         // Says what is wrong with a name.
@@ -139,8 +138,10 @@ fn ignore(basis: &Basis, secret: Option<&Path>) -> Result<bool> {
         String::new()
     };
     let here = place(Path::new("."))?;
-    let mut lines = Vec::new();
-    for path in basis.sign.iter().chain([&basis.state]).map(PathBuf::as_path).chain(secret) {
+    // Also those that a later `feed keygen` makes.
+    let mut lines = vec![KEYS.to_owned()];
+    let named = |path: &&Path| path.extension().is_none_or(|extension| extension != "key");
+    for path in basis.sign.iter().chain([&basis.state]).map(PathBuf::as_path).chain(secret).filter(named) {
         // What is elsewhere is none of this folder's.
         if let Ok(inside) = place(path)?.strip_prefix(&here) {
             let special = |c: char| if "\\*?[".contains(c) { format!("\\{c}") } else { c.to_string() };

@@ -38,6 +38,7 @@ fn what_is_not_said_is_as_documented() {
     assert!(allow.is_empty() && !allow_wins && !omitted.allow_suffixes);
     let bad = List {
         file: "lists/bad.txt".into(),
+        told: "bad.txt".into(),
         tag: None,
         allow_empty: false,
         min_keys: None,
@@ -100,7 +101,20 @@ fn what_renewal_needs() {
         (&with("sign = []", ""), "feed.toml:4: duplicate key"),
         (
             &with("\nformer-keys = [\"x\"]", ""),
-            "feed.toml:5: give the 43 characters that `feed keygen` printed",
+            "feed.toml:5: `former-keys`: give the 43 characters that `feed keygen` printed",
+        ),
+        (
+            &with("\nformer-keys = \"old.key\"", ""),
+            "feed.toml:5: invalid type: string \"old.key\", expected a list of public keys",
+        ),
+        (
+            &format!("id = \"{ID}\"\nsign = \"feed.key\""),
+            "feed.toml:2: invalid type: string \"feed.key\", expected a list of files, such as [\"feed.key\"]",
+        ),
+        // A key that is missing since it has another name.
+        (
+            &format!("id = \"{ID}\"\nprofile = \"url\"\nsing = []\n[lists]\nsig = \"sig\""),
+            "feed.toml:3: there is no key `sing`; a similar one is `sign`",
         ),
         (&with("public = 3", ""), "feed.toml:4: invalid type"),
         (&with("shards = -1", ""), "feed.toml:4: "),
@@ -137,7 +151,16 @@ fn what_renewal_does_not_need() {
             "feed.toml:9: there is no key `min-key`; a similar one is `min-keys`",
         ),
         (with("", "more = { min-keys = 3 }"), "feed.toml: missing field `file`"),
+        (
+            with("min-keys = 3", ""),
+            "feed.toml:4: `min-keys` is a key of a list, such as phishing = { file = \"phishing.txt\", min-keys = 1000 }",
+        ),
+        (with("tag = true", ""), "feed.toml:4: there is no key `tag`; a similar one is `tags`"),
         // Values.
+        (
+            with("dropped = \"malware\"", ""),
+            "feed.toml:4: invalid type: string \"malware\", expected a list of names, such as [\"malware\"]",
+        ),
         (
             format!("id = \"{ID}\"\nsign = []"),
             "feed.toml: `profile` is missing: \"raw\", \"url\" or \"password\"",

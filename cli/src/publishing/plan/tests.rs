@@ -15,6 +15,8 @@ const HOUR: u64 = 60 * 60 * 1000;
 const DAY: u64 = 24 * HOUR;
 /// The first list has this many keys, and each newer one has one more, so the number of keys gives its age.
 const KEYS: u64 = 1000;
+/// Another list has this many keys, while there is one. Its keys don't count for the age.
+const MORE: u64 = 100_000;
 
 /// What happens between two runs, or what a run is given.
 #[derive(Debug, Clone)]
@@ -29,6 +31,8 @@ enum Event {
     /// The host goes back to the manifest from this many generations ago.
     RolledBack(usize),
     Planted,
+    /// The other list is dropped, or comes back.
+    Dropped(bool),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,6 +60,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         1 => Just(Event::ManifestLost),
         1 => (1..8_usize).prop_map(Event::RolledBack),
         1 => Just(Event::Planted),
+        2 => any::<bool>().prop_map(Event::Dropped),
     ];
     proptest::collection::vec(event, 1..40)
 }
@@ -69,6 +74,8 @@ struct World {
     record: Option<Record>,
     /// The number of keys of the newest list.
     keys: u64,
+    /// Whether the other list is gone, and named in `dropped`.
+    is_dropped: bool,
     min_keys: Option<u64>,
     grace: u64,
     /// The manifest in place when the newest one was signed, and that one.
@@ -100,7 +107,11 @@ fn sign(payload: &FeedPayload) -> String {
     Manifest::sign(payload, &[]).unwrap().text().unwrap()
 }
 
-/// The generation that is made from a list with this many keys.
+fn age(payload: &FeedPayload) -> u64 {
+    payload.head.count % MORE
+}
+
+/// The generation that is made from this many keys.
 fn made(keys: u64) -> FeedPayload {
     let identity = Identity::new("0".repeat(32), People::default(), Profile::Raw, 0.1, &Hashing::from(0));
     let (version, generation, created_at, expires) = (VERSION, 1, 0, 0);
@@ -108,9 +119,14 @@ fn made(keys: u64) -> FeedPayload {
     FeedPayload { head, files: vec![File::new(FileKind::Base, &keys.to_le_bytes())] }
 }
 
-fn listed(keys: u64) -> Lists {
-    let sketch = Sketch::of((0..100).map(random));
-    BTreeMap::from([("list".to_owned(), Listed { tag: None, keys, skipped: BTreeMap::new(), sketch })])
+/// What lists gave, each with keys of its own.
+fn listed(lists: &[(&str, u64)]) -> Lists {
+    let list = |(i, (name, keys)): (usize, &(&str, u64))| {
+        let start = (i as u64) << 32;
+        let sketch = Sketch::of((start..start + 100).map(random));
+        (name.to_string(), Listed { tag: None, keys: *keys, skipped: BTreeMap::new(), sketch })
+    };
+    lists.iter().enumerate().map(list).collect()
 }
 
 impl World {
@@ -177,13 +193,14 @@ impl World {
 
     /// Nobody has seen the number of what is signed, and its list isn't older than the one in place.
     fn signed(&mut self, record: &Record) {
-        let Head { generation, count, .. } = *payload(&record.manifest).head();
+        let new = payload(&record.manifest);
+        let generation = new.head.generation;
         assert_eq!(record.signed, generation);
         for text in &self.signed {
             assert!(generation > payload(text).head.generation, "a number twice");
         }
         let live = self.live.as_ref().filter(|live| self.signed.contains(live));
-        assert!(live.is_none_or(|live| payload(live).head.count <= count), "an old list as new");
+        assert!(live.is_none_or(|live| age(&payload(live)) <= age(&new)), "an old list as new");
         self.unfinished = live.map(|live| (live.clone(), record.manifest.clone()));
         self.signed.push(record.manifest.clone());
     }
@@ -227,17 +244,31 @@ impl World {
         }
         let keys = if given == Given::Half { self.keys / 2 } else { self.keys };
         let min_keys = self.min_keys;
-        let list = List { file: "list".into(), tag: None, allow_empty: false, min_keys, max_removed: None };
-        let (lists, none) = (BTreeMap::from([("list".to_owned(), list)]), BTreeMap::new());
+        let list = List {
+            file: "list".into(),
+            told: "list".into(),
+            tag: None,
+            allow_empty: false,
+            min_keys,
+            max_removed: None,
+        };
+        let mut named = vec![("list", keys)];
+        if !self.is_dropped {
+            named.push(("more", MORE));
+        }
+        let lists = named.iter().map(|(name, _)| (name.to_string(), list.clone())).collect();
+        let (none, dropped) =
+            (BTreeMap::new(), self.is_dropped.then(|| "more".to_owned()).into_iter().collect());
         let all = matches!(given, Given::List { all: true, .. });
         let rules = Rules {
             lists: &lists,
             allow: &none,
-            dropped: &BTreeSet::new(),
+            dropped: &dropped,
             max_removed: Share(0.25),
             this_run: all.then_some(Share(1.0)),
         };
-        let payload = made(keys);
+        let total = named.iter().map(|(_, keys)| keys).sum();
+        let payload = made(total);
         let is_there = |file: &String| {
             known.last.as_ref().is_some_and(|last| last.payload.files().contains(file))
                 && self.files.contains(file)
@@ -245,7 +276,7 @@ impl World {
         let files: Vec<_> = payload.files().into_iter().filter(|file| !is_there(file)).collect();
         let next = Next {
             made: Made { payload, expires_in: 7 * DAY, whole: None, parts: None, files: files.clone() },
-            lists: listed(keys),
+            lists: listed(&named),
             allow: Lists::new(),
             conflicts: 0,
             changes: None,
@@ -259,7 +290,10 @@ impl World {
             return;
         }
         let plan = plan.unwrap();
-        let is_guarded = is_lost && ours.is_some() && min_keys.is_none();
+        // That the other list was there is known from the state alone.
+        let had_more = known.before().is_some_and(|before| before.payload.head.count >= MORE);
+        let is_strange = (is_lost || known.is_old()) && had_more && self.is_dropped;
+        let is_guarded = is_lost && ours.is_some() && min_keys.is_none() || is_strange;
         let may_publish = match given {
             Given::List { all, .. } => all || !is_guarded,
             Given::Half | Given::Nothing => false,
@@ -278,7 +312,7 @@ impl World {
         }
         let end = match &plan.end {
             End::Published(payload) => Some((payload.head.count, true)),
-            End::Unchanged => Some((keys, false)),
+            End::Unchanged => Some((total, false)),
             End::Refused { renewal: Renewal::Signed(_), .. } => None,
             End::Refused { .. } => {
                 assert_eq!(plan.put(), None);
@@ -292,7 +326,8 @@ impl World {
         // After a run that didn't fail, the newest list is in place.
         if let Some((count, published)) = end {
             let live = self::payload(self.live.as_ref().unwrap());
-            assert_eq!((count, live.head.count), (self.keys, self.keys));
+            assert_eq!((count, live.head.count), (total, total));
+            assert_eq!(age(&live), self.keys);
             assert_eq!(published, self.live != before);
             assert!(live.head.expires > self.clock + 7 * DAY / 2);
             assert!(live.files().iter().all(|file| self.files.contains(file)));
@@ -327,6 +362,7 @@ impl World {
                     self.put.clear();
                 }
             }
+            Event::Dropped(is_dropped) => self.is_dropped = *is_dropped,
             Event::Planted => self.tampered(Some("planted".to_owned())),
         }
         let is_ours = self.live.as_ref().is_some_and(|live| self.signed.contains(live));
@@ -394,7 +430,58 @@ fn a_list_that_is_cut_short_after_a_loss() {
         let record = last.is_some().then_some(record);
         let live = live.map_or(Live::None, Live::Ours);
         let known = Known { record, last, live, ..World::default().known() };
-        assert_eq!(known.objection_to_count(count, None, &rules).is_some(), refused, "{state:?} {count}");
+        assert_eq!(
+            known.objection_to_count(count, None, &Lists::new(), &rules).is_some(),
+            refused,
+            "{state:?} {count}"
+        );
+    }
+}
+
+/// That lists go was asked for, and nothing else is allowed with it: it is as if they had never been there.
+#[test]
+fn keys_of_lists_that_are_dropped() {
+    // The keys of "a", which stays, before and now, and those of "b", which is dropped.
+    for (before, now, dropped, refused) in [
+        (1000, 1000, 300, false),
+        (1000, 1000, 50_000, false),
+        (1000, 750, 50_000, false),
+        (1000, 749, 50_000, true),
+        (1000, 749, 300, true),
+    ] {
+        let record = |lists| {
+            let mut record = Record::new();
+            let last = seen(&sign(&made(before + dropped)));
+            record.follow(last.hash.clone());
+            record.lists = lists;
+            (Some(record), Some(last))
+        };
+        let (record, last) = record(listed(&[("a", before), ("b", dropped)]));
+        let known = Known { record, last, ..World::default().known() };
+        let list = List {
+            file: "a".into(),
+            told: "a".into(),
+            tag: None,
+            allow_empty: false,
+            min_keys: None,
+            max_removed: None,
+        };
+        let (lists, none) = (BTreeMap::from([("a".to_owned(), list)]), BTreeMap::new());
+        let objection = |names: &[&str], gave: &Lists, changes| {
+            let dropped = names.iter().map(|name| name.to_string()).collect();
+            let max_removed = Share(0.25);
+            let rules = Rules { lists: &lists, allow: &none, dropped: &dropped, max_removed, this_run: None };
+            known.objection_to_count(now, changes, gave, &rules)
+        };
+        let gave = listed(&[("a", now)]);
+        let changes = Changes { removed: before + dropped - now, stay: now, retagged: 0 };
+        for changes in [None, Some(changes)] {
+            assert_eq!(objection(&["b", "x"], &gave, changes).is_some(), refused, "{before} {now} {dropped}");
+            assert!(dropped < 500 || objection(&["x"], &gave, changes).is_some());
+            // With a new list that has its keys, it is renamed, and guarded still.
+            let renamed = listed(&[("a", now), ("c", 1)]);
+            assert!(dropped < 500 || objection(&["b"], &renamed, changes).is_some());
+        }
     }
 }
 
@@ -408,7 +495,8 @@ proptest! {
     ) {
         let min_keys = min_keys.then_some(KEYS);
         let clock = 1_800_000_000_000;
-        let mut world = World { clock, keys: KEYS, min_keys, grace, is_simple: true, ..World::default() };
+        let mut world =
+            World { clock, keys: KEYS, min_keys, grace, is_dropped: true, is_simple: true, ..World::default() };
         for event in &events {
             world.happen(event);
         }

@@ -115,13 +115,13 @@ fn keys_in_both_lists() {
     assert_eq!(
         conflicts,
         [
-            "good:1: in both lists, kept: \"shop.example/\"",
-            "good:2: in both lists, kept: \"page.example/x?y\"",
-            "good:3: in both lists, kept: \"evil.com/\"",
-            "good:4: in both lists, kept: \"worse.com/a/\"",
+            "good:1: listed and allowed, kept: \"shop.example/\"",
+            "good:2: listed and allowed, kept: \"page.example/x?y\"",
+            "good:3: listed and allowed, kept: \"evil.com/\"",
+            "good:4: listed and allowed, kept: \"worse.com/a/\"",
         ]
     );
-    assert!(said.contains("5 entries, 4 keys in both lists (kept)"), "{said}");
+    assert!(said.contains("5 entries, 4 keys listed and allowed (kept)"), "{said}");
     let all = [&bad[..], &good].concat().join("\n") + "\n";
     assert_eq!(text(&checked(folder, all.as_bytes())), all.replace("good.com\n", ""));
 
@@ -131,14 +131,14 @@ fn keys_in_both_lists() {
     assert_eq!(
         conflicts,
         [
-            "good:1: in both lists, removed: \"shop.example/\"",
-            "good:2: in both lists, removed: \"page.example/x?y\"",
-            "good:3: in both lists, kept: \"evil.com/\"",
-            "good:4: in both lists, kept: \"worse.com/a/\"",
+            "good:1: listed and allowed, removed: \"shop.example/\"",
+            "good:2: listed and allowed, removed: \"page.example/x?y\"",
+            "good:3: listed and allowed, kept: \"evil.com/\"",
+            "good:4: listed and allowed, kept: \"worse.com/a/\"",
         ]
     );
     assert!(
-        said.contains("5 entries, 2 keys in both lists (removed), 2 keys in both lists (kept)"),
+        said.contains("5 entries, 2 keys listed and allowed (removed), 2 keys listed and allowed (kept)"),
         "{said}"
     );
     let asked = "evil.com\ngood.evil.com/a\nother.evil.com\nworse.com/a/\nworse.com/a/b\nshop.example\n\
@@ -155,7 +155,7 @@ fn keys_in_both_lists() {
     for good in ["evil.com\na.evil.com", "a.evil.com\nevil.com"] {
         fs::write(folder.join("good"), good).unwrap();
         let (_, said, _) = build(folder, &[&common[..], &["--allow-wins"]].concat(), b"");
-        assert!(said.contains("2 entries, 1 key in both lists (removed)\n"), "{said}");
+        assert!(said.contains("2 entries, 1 key listed and allowed (removed)\n"), "{said}");
         assert_eq!(text(&checked(folder, b"evil.com\nb.evil.com\na.evil.com\nalone.com")), "alone.com\n");
     }
     // Twelve conflicts: ten are shown, all are counted.
@@ -163,7 +163,7 @@ fn keys_in_both_lists() {
     fs::write(folder.join("good"), &hosts).unwrap();
     let (_, said, warned) = build(folder, &["--profile", "url", "--allow", "good"], hosts.as_bytes());
     assert_eq!((warned.lines().count(), warned.lines().last()), (11, Some("and 2 more")));
-    assert!(said.contains("12 entries, 12 keys in both lists (kept)"), "{said}");
+    assert!(said.contains("12 entries, 12 keys listed and allowed (kept)"), "{said}");
     // Public suffixes, and lines that give no key, in a list of allowed keys.
     fs::write(folder.join("good"), "co.uk\nx.*\n# c\n").unwrap();
     let (_, said, warned) = build(folder, &["--profile", "url", "--allow", "good"], b"evil.co.uk");

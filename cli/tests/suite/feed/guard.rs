@@ -149,7 +149,8 @@ fn each_list_is_guarded_by_itself() {
     hosts(&folder, "good", "good", 300);
     publish_refused(&folder, 3, "", "good: this list has 300 keys, and had 500");
     with("", small);
-    publish_refused(&folder, 3, "", "good: this list is missing; if it is gone, add its name to `dropped`");
+    let missing = "good: this list is missing; if it is gone, write dropped = [\"good\"] above [lists]";
+    publish_refused(&folder, 3, "", missing);
     with("dropped = [\"good\"]", small);
     publish(&folder, 3, "");
     fs::write(folder.path().join("blob"), read(&folder).encode().unwrap()).unwrap();
@@ -176,7 +177,12 @@ fn a_list_is_dropped_or_renamed_only_if_the_file_says_so_and_none_are_swapped() 
     // Another name for the list, and then another list.
     hosts(&folder, "new", "two", 310);
     with("", "new");
-    publish_refused(&folder, 1, "", "other: this list is missing; if it is gone, add its name to `dropped`");
+    publish_refused(
+        &folder,
+        1,
+        "",
+        "other: this list is missing; if it is gone, write dropped = [\"other\"]",
+    );
     with("dropped = [\"other\"]", "new");
     assert_eq!(publish(&folder, 1, "")["removed"], 0);
     // The name may stay there, or go once the list is gone.
@@ -195,6 +201,59 @@ fn a_list_is_dropped_or_renamed_only_if_the_file_says_so_and_none_are_swapped() 
     hosts(&folder, "new", "one", 300);
     publish_refused(&folder, 6, "", "list: this list has the keys that new had");
     publish(&folder, 6, "--max-removed 100%");
+}
+
+/// That a list goes was asked for. What goes with it wasn't.
+#[test]
+fn a_list_that_is_dropped_needs_no_other_consent_and_gives_none_for_others() {
+    for above in ["", "shards = 4\n"] {
+        let folder = feed("");
+        // The lists, one beside the other, each with its own keys and maybe with a tag.
+        let with = |dropped: &str, names: &[&str]| {
+            let lists: String = names.iter().map(|name| format!("{name} = \"{name}\"\n")).collect();
+            tell(&folder, &format!("{above}tags = true\ndropped = {dropped}"), &lists);
+        };
+        write_list(&folder, 0..1000);
+        hosts(&folder, "phishing", "phishing", 5000);
+        hosts(&folder, "malware", "malware", 5060);
+        // All of its keys are in another list, too.
+        hosts(&folder, "same", "phishing", 4000);
+        with("[]", &["phishing", "malware", "same"]);
+        publish(&folder, 0, "");
+        with("[\"phishing\"]", &["malware", "same"]);
+        hosts(&folder, "malware", "malware", 1500);
+        publish_refused(&folder, 1, "", "malware: this list has 1,500 keys, and had 5,060");
+        hosts(&folder, "malware", "malware", 5060);
+        publish(&folder, 1, "");
+        assert_eq!(verify(&folder)["count"], 1000 + 5060 + 4000);
+        // The keys of a list that stay in another one lose its tag.
+        hosts(&folder, "phishing", "phishing", 4000);
+        with("[]", &["phishing", "malware", "same"]);
+        publish(&folder, 2, "--max-removed 100%");
+        with("[\"same\", \"malware\"]", &["phishing"]);
+        publish(&folder, 3, "");
+        assert_eq!(verify(&folder)["count"], 5000);
+        // An allowlist removes too many others.
+        hosts(&folder, "good", "phishing", 1600);
+        let lists = "phishing = \"phishing\"\n[allow]\ngood = \"good\"";
+        hosts(&folder, "more", "more", 300);
+        with("[]", &["phishing", "more"]);
+        publish(&folder, 4, "");
+        tell(&folder, &format!("{above}tags = true\nallow-wins = true\ndropped = [\"more\"]"), lists);
+        let words =
+            "1,600 of 5,000 keys would be removed, besides those of dropped lists, and at most 25% may be";
+        publish_refused(&folder, 5, "", words);
+        // Another list under its name and its tag isn't the same list.
+        with("[]", &["phishing", "more"]);
+        hosts(&folder, "more", "renamed", 5000);
+        publish(&folder, 5, "--max-removed 100%");
+        hosts(&folder, "less", "renamed", 1500);
+        let less = "less = { file = \"less\", tag = \"more\" }\nphishing = \"phishing\"";
+        tell(&folder, &format!("{above}tags = true\ndropped = [\"more\"]"), less);
+        publish_refused(&folder, 6, "", "3,500 of ");
+        hosts(&folder, "less", "another", 1500);
+        publish(&folder, 6, "");
+    }
 }
 
 /// A list counts by its different keys: `sort -u` removes none, nor does dropping the `::` lines from a hosts file.
@@ -268,8 +327,10 @@ fn without_the_state_each_list_needs_a_least_number_of_keys() {
     lose(&folder, "state");
     let lost = "the state was lost, so nothing tells whether a list was cut short";
     publish_refused(&folder, 1, "", lost);
-    tell(&folder, "", "more = { file = \"list\", min-keys = 1 }");
-    publish_refused(&folder, 1, "", "which list lacks");
+    tell(&folder, "", "\"last.one\" = \"list\"\nmore = { file = \"list\", min-keys = 1 }");
+    let words = "no `min-keys` for last.one, list; look at the lists, and give each the least number of keys, such as \
+                 \"last.one\" = { file = \"list\", min-keys = 750 }, or give --max-removed 100% for this run";
+    publish_refused(&folder, 1, "", words);
     let least = |keys: u32| {
         tell(&folder, "", "");
         let list = format!("{{ file = \"list\", min-keys = {keys} }}");

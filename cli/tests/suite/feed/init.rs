@@ -5,7 +5,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::in_process::{done, read, write};
+use crate::in_process::{done, read, refused, write};
 use crate::program::{output, tool};
 
 /// Runs it in the folder. Returns what it printed, or why it was refused.
@@ -41,11 +41,27 @@ fn a_feed_begins() {
     let public = said.split_whitespace().nth(2).unwrap();
     assert!(said.contains("feed.key, feed.toml, .gitignore") && public.len() == 43, "{said}");
     assert_eq!(done(&folder, "feed pubkey @feed.key"), format!("{public}\n"));
-    assert_eq!(text(&folder, ".gitignore"), "/feed.key\n/state\n");
+    assert_eq!(text(&folder, ".gitignore"), "*.key\n/state\n");
     let toml = text(&folder, "feed.toml");
     assert!(
         toml.contains("profile = \"url\"") && toml.contains("\n[lists]\nbad = \"lists/bad.txt\"\n"),
         "{toml}"
+    );
+    // Also a key that comes later is ignored.
+    done(&folder, "feed keygen -o @new.key");
+    let mut git = Command::new("git");
+    let git = git.args(["-c", "init.defaultBranch=main"]).current_dir(folder.path());
+    if git.args(["init", "--quiet"]).status().is_ok_and(|status| status.success()) {
+        let mut git = Command::new("git");
+        let listed = git.args(["status", "--short"]).current_dir(folder.path()).output().unwrap().stdout;
+        let listed = String::from_utf8(listed).unwrap();
+        assert!(listed.contains("feed.toml") && !listed.contains(".key"), "{listed}");
+    }
+    assert!(init(&TempDir::new().unwrap(), "").unwrap_err().contains("--profile is missing"));
+    refused(
+        &folder,
+        "feed publish @none.toml",
+        "none.toml: there is no such file; `bloom-wasm feed init` begins a feed",
     );
     done(&folder, "feed publish @feed.toml");
     done(&folder, &format!("feed verify @public --public-key={public}"));
@@ -77,23 +93,23 @@ fn a_feed_begins() {
     assert!(said.contains(public) && said.ends_with("feed.toml\n"), "{said}");
     assert!(id(&folder) != old && id(&folder).len() == 32);
     assert_eq!(text(&folder, "feed.toml").replace(&id(&folder), &old), toml);
-    assert_eq!(text(&folder, ".gitignore"), "/feed.key\n/state\n");
+    assert_eq!(text(&folder, ".gitignore"), "*.key\n/state\n");
     done(&folder, "feed publish @feed.toml");
 }
 
 #[test]
 fn a_file_that_somebody_wrote_gets_an_id_and_keys() {
     let folder = TempDir::new().unwrap();
-    let toml = "sign = [\"./a.key\", \"b.key\"]\nstate = \"./x/../remembered\"\nprofile = \"raw\"\n[lists]\na = \"a\"\n";
+    let toml = "sign = [\"./a.key\", \"b.key\", \"c.pem\"]\nstate = \"./x/../remembered\"\nprofile = \"raw\"\n[lists]\na = \"a\"\n";
     // As an editor of Windows may write it.
     write(&folder, "feed.toml", format!("\u{feff}{toml}"));
     write(&folder, ".gitignore", "/b.key\ndist");
     let public = done(&folder, "feed keygen -o @b.key").split_whitespace().nth(2).unwrap().to_owned();
     assert!(init(&folder, "--new-id").unwrap_err().contains("without --new-id, it gets one"));
     let said = init(&folder, "").unwrap();
-    assert!(said.contains(&public) && said.contains("a.key, feed.toml, .gitignore"), "{said}");
+    assert!(said.contains(&public) && said.contains("a.key, c.pem, feed.toml, .gitignore"), "{said}");
     assert_eq!(text(&folder, "feed.toml"), format!("id = \"{}\"\n{toml}", id(&folder)));
-    assert_eq!(text(&folder, ".gitignore"), "/b.key\ndist\n/a.key\n/remembered\n");
+    assert_eq!(text(&folder, ".gitignore"), "/b.key\ndist\n*.key\n/c.pem\n/remembered\n");
     write(&folder, "a", "key\n");
     done(&folder, "feed publish @feed.toml");
     assert!(folder.path().join("remembered/state.json").exists());

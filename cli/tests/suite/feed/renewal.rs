@@ -74,9 +74,15 @@ fn the_old_list_is_signed_anew_while_the_next_cannot_be_made() {
     {
         tell(&folder, above, "");
         let before = files(&folder);
-        let said = publish_refused(&folder, hours + 90, "", words);
-        assert!(!said.contains("generation") && files(&folder) == before, "{said}");
+        let said = publish_refused(&folder, hours + 11, "", words);
+        assert!(files(&folder) == before, "{said}");
+        // With a key, the folder and its state aren't even known.
+        let stays = format!("; generation {} stays until 2099-01-", generation(&folder));
+        assert_eq!(said.contains(&stays), above.starts_with("sign"), "{said}");
     }
+    tell(&folder, "sign = [\"nothing\"]", "");
+    let said = publish_refused(&folder, hours + 90, "", "`sign`: ");
+    assert!(said.contains(&format!("; generation {} expired 2099-01-", generation(&folder))), "{said}");
     tell(&folder, "", "");
     publish(&folder, hours + 90, "");
 }
@@ -102,7 +108,10 @@ fn the_old_list_is_signed_anew_while_the_next_cannot_be_written() {
         let words = if is_new {
             format!("signed anew as generation {now}\n")
         } else {
-            format!("generation {now} stays\n")
+            format!(
+                "generation {now} stays until 2099-01-{}:00:00Z\n",
+                if hours < 84 { "08T00" } else { "11T12" }
+            )
         };
         assert!(code == 2 && said.contains(&delta) && said.ends_with(&words), "{said}");
         assert_eq!(now > last, is_new);
@@ -219,7 +228,12 @@ fn a_lost_state_signs_nothing_anew() {
     let before = files(&folder);
     lose(&folder, "state");
     write_list(&folder, 0..10);
-    publish_refused(&folder, 6 * 24, "", "the state was lost, so the last list wasn't signed anew");
+    let said =
+        publish_refused(&folder, 6 * 24, "", "the state was lost, so the last list wasn't signed anew");
+    assert!(
+        said.contains("; generation ") && said.ends_with(" stays until 2099-01-08T00:00:00Z\n"),
+        "{said}"
+    );
     assert!(files(&folder) == before);
     check(&read(&folder), 0..1000, 0..0, 1e-3);
     // With a state, but no manifest: nobody knows what became of the host.
@@ -248,7 +262,9 @@ fn an_old_state_does_not_sign_its_list_anew() {
     publish_refused(&folder, 2, "", "of 1,200 keys");
     write_list(&folder, 0..10);
     // It is about to expire, and there is no known list that may be signed.
-    publish_refused(&folder, 6 * 24, "", "the state is an old copy, so the last list wasn't signed anew");
+    let said =
+        publish_refused(&folder, 6 * 24, "", "the state is an old copy, so the last list wasn't signed anew");
+    assert!(said.ends_with(" stays until 2099-01-08T01:00:00Z\n"), "{said}");
     assert!(files(&folder) == before);
     write_list(&folder, 0..1300);
     publish(&folder, 6 * 24, "");

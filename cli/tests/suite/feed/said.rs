@@ -56,7 +56,10 @@ fn a_dry_run_changes_nothing() {
         );
         // The list is refused, and the last one is about to expire.
         write(&folder, "list", PAGE);
-        for (hours, words) in [(1, "stays\n"), (90, "the last list would be signed anew as generation ")] {
+        for (hours, words) in [
+            (1, "stays until 2099-01-08T00:00:00Z\n"),
+            (90, "the last list would be signed anew as generation "),
+        ] {
             let (code, out, err) = dry(hours);
             assert!(code == 2 && out.is_empty() && err.contains(words), "{err}");
         }
@@ -65,6 +68,45 @@ fn a_dry_run_changes_nothing() {
         assert_eq!(publish(&folder, 1, "")["published"], true);
         assert!(generation(&folder) > last);
     }
+}
+
+/// That allowed keys are removed was asked for, so only the others need a person.
+#[test]
+fn keys_that_are_listed_and_allowed() {
+    let folder = feed("");
+    write_list(&folder, 0..100);
+    write(&folder, "good", "key-1.example\nkey-2.example\n");
+    let with = |above: &str| tell(&folder, above, "[allow]\ngood = \"good\"");
+    let said = |options: &str| {
+        let (code, out, err) = tool(&folder, &format!("feed publish @feed.toml {options}"));
+        assert_eq!(code, 0, "{out}{err}");
+        err.lines().filter(|line| line.contains("good:")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    with("");
+    assert!(said("--quiet")[0].ends_with("good:1: listed and allowed, kept: \"key-1.example\""));
+    assert!(said("--quiet").is_empty() && said("").is_empty());
+    with("allow-wins = true");
+    assert!(said("--quiet").is_empty());
+    write_list(&folder, 0..101);
+    assert!(said("")[1].ends_with("good:2: listed and allowed, removed: \"key-2.example\""));
+    assert!(said("").is_empty());
+}
+
+/// A time that was given may be too long ago.
+#[test]
+fn a_generation_that_has_expired_already_is_told() {
+    let folder = feed("");
+    write(&folder, "list", "one\ntwo\n");
+    let args = "feed publish @feed.toml --quiet --created-at 2020-01-01T00:00:00Z";
+    let words = "expired 2020-01-08T00:00:00Z, so clients refuse it\n";
+    let (code, out, err) = tool(&folder, args);
+    assert!(code == 0 && out.is_empty(), "{err}");
+    let warning = "--created-at is too long ago: generation ";
+    assert!(err.starts_with(warning) && err.ends_with(words) && err.lines().count() == 1, "{err}");
+    // A list that is signed anew, too.
+    write(&folder, "list", PAGE);
+    let (code, _, err) = tool(&folder, &args.replace("01-01", "01-06"));
+    assert!(code == 2 && err.starts_with(warning) && err.contains("signed anew as generation "), "{err}");
 }
 
 /// Cron mails what is printed.
@@ -105,7 +147,7 @@ fn a_quiet_run_says_only_what_is_new_and_needs_a_person() {
         lines(1010, &[(bad, 40), ("||a.example^$script", 1)], good);
         assert_eq!(said(5).len(), 11);
         assert_eq!(said(6), [""; 0]);
-        // And keys in both lists, if their number differs, whether the filter changes or not. With shards, nobody
+        // And keys that are listed and allowed, if their number differs, whether the filter changes or not. With shards, nobody
         // knows in which line they are.
         for (hours, both, lines_said) in [(7, 1, 1), (8, 1, 0), (9, 2, 2), (10, 0, 0)] {
             let both: String = (0..both).map(|i| format!("host-{i}.example\n")).collect();

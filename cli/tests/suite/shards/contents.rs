@@ -107,12 +107,12 @@ fn allowed_keys_are_absent_and_members_win_unless_told_otherwise() {
     };
     begin("kept", "", "\"list\"");
     let said = done(&folder, PUBLISH);
-    assert!(said.contains("10 keys in both lists (kept)"), "{said}");
+    assert!(said.contains("10 keys listed and allowed (kept)"), "{said}");
     assert_eq!(tool_with(&folder, "check @kept", allowed.as_bytes()), (1, String::new(), String::new()));
     done(&folder, "verify @kept --members @list --probes 1000");
     begin("won", "allow-wins = true", "\"list\"");
     let (_, said, _) = tool_with(&folder, PUBLISH, b"");
-    assert!(said.contains("5,000 keys") && said.contains("10 keys in both lists (removed)"), "{said}");
+    assert!(said.contains("5,000 keys") && said.contains("10 keys listed and allowed (removed)"), "{said}");
     let all = keys(4990..200_000).collect::<Vec<_>>().join("\n");
     assert_eq!(tool_with(&folder, "check @won", all.as_bytes()), (1, String::new(), String::new()));
     // If nothing is left, that is refused like an empty list.

@@ -256,7 +256,7 @@ fn published_shards_are_spent_whoever_comes_next() {
     refused(&folder, PUBLISH, "shard-00000.bloom: No such file");
     job(&folder, 0, 0..1100);
     // A list that is gone is refused, whatever comes instead.
-    refused(&folder, PUBLISH, "list: this list is missing; if it is gone, add its name to `dropped`");
+    refused(&folder, PUBLISH, "list: this list is missing; if it is gone, write dropped = [\"list\"] above");
     of_four_parts(&folder);
     is_published(&folder);
 }
@@ -313,6 +313,7 @@ fn a_published_shard_that_cannot_be_deleted_is_told() {
     let (code, _, err) = tool(&folder, PUBLISH);
     let words = "parts that were published before can't be deleted, so these may be the same; generation ";
     assert!(code == 2 && err.contains(stuck) && err.contains(words), "{code} {err}");
+    assert_eq!(err.lines().count(), 2, "each is said once: {err}");
     assert!(fs::read(manifest(&folder)).unwrap() == before);
     fs::remove_dir(part(&folder, 1)).unwrap();
     job(&folder, 1, 0..1100);

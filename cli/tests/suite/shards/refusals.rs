@@ -162,7 +162,11 @@ fn one_list_of_several_that_shrinks_or_is_missing_is_not_published() {
     write(&folder, "small", keys(20_000..20_149));
     refused(&folder, PUBLISH, "small: this list has 149 keys, and had 200; at most 25% may be removed");
     declare(&folder, above, "list = 'list'\n[allow]\ngood = 'good'");
-    refused(&folder, PUBLISH, "small: this list is missing; if it is gone, add its name to `dropped`");
+    refused(
+        &folder,
+        PUBLISH,
+        "small: this list is missing; if it is gone, write dropped = [\"small\"] above [lists]",
+    );
     declare(&folder, above, both);
     write(&folder, "small", keys(20_000..20_200));
     write(&folder, "good", keys(30_000..30_149));

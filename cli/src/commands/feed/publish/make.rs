@@ -11,8 +11,7 @@ use bloom_wasm::{Kind, Profile};
 
 use super::report::{self, Said};
 use crate::args::secret;
-use crate::lists::digests::Conflicts;
-use crate::lists::keys::Notices;
+use crate::lists::digests::{ConflictNotices, Conflicts};
 use crate::publishing::declared::{Basis, Declared, Share, Source};
 use crate::publishing::manifest::{FeedPayload, Identity, ShardsPayload};
 use crate::publishing::parts;
@@ -129,12 +128,12 @@ impl Make for FeedPayload {
             gave.summary.print_hint(streams);
         }
         let is_tagged = keys.tagged.is_some();
-        let conflicts = keys.conflicts.removed + keys.conflicts.kept;
+        let conflicts = keys.conflicts.kept;
         let notices = std::mem::take(&mut keys.notices);
         let last = last(publication, &feed.identity, feed.secret.as_ref());
         let next = whole::Next::new(&last, keys)?;
         let changes = next.changes();
-        allowed(known.objection_to_count(count, Some(changes), &feed.rules))?;
+        allowed(known.objection_to_count(count, Some(changes), &gave.lists, &feed.rules))?;
         let whole::Generation { made, outputs, file, because } =
             next.make(&last, feed.declared.expires_in)?;
         let said = report::Made::Whole {
@@ -220,7 +219,7 @@ impl Make for ShardsPayload {
                 let Writer { written, written_bytes, added, covered, .. } = writer;
                 let tags = next.made.payload.tags_in_words();
                 let made = report::Made::Sharded { shards, written, written_bytes, tags };
-                let said = Said { made, rows, notices: Notices::default(), covered };
+                let said = Said { made, rows, notices: ConflictNotices::default(), covered };
                 Ok(Generation { next, outputs, added, said })
             }
             Err(why) => {
@@ -271,8 +270,9 @@ fn of_parts<'a>(
     let dir = std::path::absolute(dir).with_context(|| dir.display().to_string())?;
     writer.entries = parts::read(&dir, sharding, feed.identity.fpr, feed.secret.as_ref())?;
     writer.keys = writer.entries.iter().map(|entry| u64::from(entry.count)).sum();
-    allowed(known.objection_to_lists(&Lists::new(), &Lists::new(), &feed.rules))?;
-    allowed(known.objection_to_count(writer.keys, None, &feed.rules))?;
+    let none = Lists::new();
+    allowed(known.objection_to_lists(&none, &none, &feed.rules))?;
+    allowed(known.objection_to_count(writer.keys, None, &none, &feed.rules))?;
     parts::copy(&dir, writer)?;
     let parts = parts::remember(&dir, &writer.entries)?;
     let expires_in = feed.declared.expires_in;
@@ -302,7 +302,7 @@ fn of_lists<'a>(
     // Checked before hours of work, and again after it, when the repeated keys are known.
     let entries = gave.summary.entries();
     allowed(known.objection_to_lists(&gave.lists, &gave.allow, &feed.rules))?;
-    allowed(known.objection_to_count(entries, None, &feed.rules))?;
+    allowed(known.objection_to_count(entries, None, &gave.lists, &feed.rules))?;
     if known.before().is_none() {
         gave.summary.print_hint(streams);
     }
@@ -323,7 +323,6 @@ fn of_lists<'a>(
     let before = last.and_then(|last| last.tags.as_ref()).into_iter().flatten().zip(&writer.tags);
     let tags = before.filter(|(_, now)| given(&now.name));
     let tags = tags.map(|(old, now)| (now.name.clone(), Change::of_counts(old.count, now.count))).collect();
-    let conflicts = conflicts.removed + conflicts.kept;
-    let (lists, allow, rules) = (gave.lists, gave.allow, feed.rules);
+    let (lists, allow, rules, conflicts) = (gave.lists, gave.allow, feed.rules, conflicts.kept);
     Ok((Next { made, lists, allow, conflicts, changes: None, tags, rules }, outputs, rows))
 }

@@ -111,8 +111,14 @@ fn publish<P: Make>(
     {
         return Err(refused(Some(&feed), publication, why, &added, streams));
     }
+    if published.is_some() && !run.quiet {
+        said.notices.removed.print(streams);
+    }
     if conflicts != Some(next.conflicts) {
-        said.notices.print(streams);
+        said.notices.kept.print(streams);
+    }
+    if let Some(payload) = &published {
+        publication.warn_if_expired(payload.head(), streams);
     }
     if is_first && publication.known.signers.is_empty() {
         streams.warn(
@@ -151,19 +157,25 @@ fn refused<P: Make>(
     if publication.known.last.as_ref().is_some_and(|now| last.as_ref() != Some(&now.text)) {
         return why;
     }
-    match renew(feed, &mut publication, &words, streams) {
-        Err(error) => error.context(words),
+    let renewed = renew(feed, &mut publication, &words, streams);
+    let stays = publication.stays().map_or(String::new(), |stays| format!("; {stays}"));
+    match renewed {
+        Err(error) => anyhow!("{words}: {}{stays}", in_words(&error)),
         Ok(Renewal::None) if publication.known.last.is_none() => why,
         Ok(Renewal::None) => anyhow!("{words}; there is no manifest in place that could be signed anew"),
-        Ok(Renewal::NotYet(generation)) => anyhow!("{words}; generation {generation} stays"),
+        Ok(Renewal::NotYet) => anyhow!("{words}{stays}"),
         Ok(Renewal::Signed(generation)) if publication.is_dry => {
             anyhow!("{words}; the last list would be signed anew as generation {generation}")
         }
         Ok(Renewal::Signed(generation)) => {
             anyhow!("{words}; the last list was signed anew as generation {generation}")
         }
-        Ok(Renewal::Lost) => anyhow!("{words}; the state was lost, so the last list wasn't signed anew"),
-        Ok(Renewal::Old) => anyhow!("{words}; the state is an old copy, so the last list wasn't signed anew"),
+        Ok(Renewal::Lost) => {
+            anyhow!("{words}; the state was lost, so the last list wasn't signed anew{stays}")
+        }
+        Ok(Renewal::Old) => {
+            anyhow!("{words}; the state is an old copy, so the last list wasn't signed anew{stays}")
+        }
     }
 }
 
@@ -182,6 +194,9 @@ fn renew<P: Make>(
     let plan = publication.known.plan(Err(why.to_owned()), again.as_ref())?;
     if !publication.is_dry {
         publication.carry_out(&plan, outputs.as_ref(), streams)?;
+        if let (Some(_), Some(live)) = (plan.put(), publication.known.ours()) {
+            publication.warn_if_expired(live.payload.head(), streams);
+        }
     }
     match plan.end {
         End::Refused { renewal, .. } => Ok(renewal),

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use crate::lists::keys::Notices;
+use crate::lists::digests::ConflictNotices;
 use crate::publishing::manifest::{File, ManifestPayload};
 use crate::publishing::plan::Step;
 use crate::streams::{Streams, unless_closed};
@@ -17,11 +17,12 @@ pub struct Run {
     pub is_dry: bool,
 }
 
-/// What was made, the rows that say how the lists were read, the keys that are in both lists, and how many others cover.
+/// What was made, the rows that say how the lists were read, the keys that are listed and allowed, and how many keys others
+/// cover.
 pub struct Said {
     pub made: Made,
     pub rows: Vec<Row>,
-    pub notices: Notices,
+    pub notices: ConflictNotices,
     pub covered: u64,
 }
 
