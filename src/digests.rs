@@ -59,7 +59,11 @@ fn radix_sort(digests: &mut Vec<u64>) -> Result<()> {
 
 /// Removes some digests from others. Both are sorted.
 pub fn subtract(digests: &mut Vec<u64>, others: &[u64]) {
-    digests.retain(|digest| others.binary_search(digest).is_err());
+    let mut others = others.iter().peekable();
+    digests.retain(|digest| {
+        while others.next_if(|&other| other < digest).is_some() {}
+        others.peek() != Some(&digest)
+    });
 }
 
 /// The digests that pass the test.

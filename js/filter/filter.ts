@@ -59,8 +59,9 @@ export abstract class Filter<K extends AnyKey = Key> {
 
   /**
    * Looks up a key: true = maybe present, false = definitely absent. The keys of a URL filter look like
-   * `evil.example/`; a whole URL or a bare host is never one and throws `invalid_key`: use {@link hasUrl}. So does a
-   * string that can't be a key of a password filter: use {@link hasPassword}.
+   * `evil.example/`; a whole URL or a bare host is never one and throws `invalid_key`: use {@link hasUrl}. A key that
+   * another one of its list covers is absent here. A string that can't be a key of a password filter throws, too: use
+   * {@link hasPassword}.
    */
   has(key: K): boolean {
     return engineOf(this).has(key);

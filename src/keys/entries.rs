@@ -1,4 +1,4 @@
-//! The entries of lists, and which of them others cover. FORMAT.md section 10, "What a listed parent covers".
+//! The entries of lists, and which of them others cover. FORMAT.md section 10, "What a list may leave out".
 
 use std::{iter, mem};
 
@@ -6,8 +6,8 @@ use super::Input;
 use crate::digests::{sort, subtract};
 use crate::error::Result;
 use crate::hash::{Hashing, spread};
-use crate::slots::Slots;
-use crate::vectors::{append, copied, halves, push, reserve, zeroed};
+use crate::slots::{self, Slots};
+use crate::vectors::{append, copied, halves, push, reserve};
 
 /// The digests of the entries of lists, in their order, repeated or not. For a ribbon filter of URLs, each comes with the
 /// digests of all other keys that a question for it looks up: its parents, such as `evil.example/` for
@@ -160,17 +160,17 @@ impl Entries {
         if self.parents.is_empty() {
             return Ok(covered);
         }
-        let members = Set::of(members)?;
-        let mut listed = Vec::new();
+        let listed = Set::of(members)?;
+        let mut left = Vec::new();
         let mut is_covered = |key, parents: &[u64], is_left: &dyn Fn(u64) -> bool| -> Result<bool> {
-            listed.clear();
-            for &parent in parents.iter().filter(|&&parent| members.has(parent) && is_left(parent)) {
-                push(&mut listed, parent)?;
+            left.clear();
+            for &parent in parents.iter().filter(|&&parent| listed.has(parent) && is_left(parent)) {
+                push(&mut left, parent)?;
             }
-            Ok(is_enough(key, &listed))
+            Ok(is_enough(key, &left))
         };
         for (key, parents) in self.iter().filter(|(_, parents)| !parents.is_empty()) {
-            if is_covered(key, parents, &|_| true)? && members.has(key) {
+            if is_covered(key, parents, &|_| true)? && listed.has(key) {
                 push(&mut covered, key)?;
             }
         }
@@ -191,31 +191,46 @@ impl Entries {
     }
 }
 
-/// Sorted digests, of which one is found quickly, and most others are told from them more quickly still.
+/// Sorted digests, of which one is found without a search: a search in many digests waits for memory at each step.
 struct Set<'a> {
     digests: &'a [u64],
-    /// A bit for each of 16 ranges a digest. It is set if there is a digest in the range.
-    bits: Vec<u8>,
+    /// The first bucket of the digests with each slot, and how many buckets they have.
+    slots: [(u32, u32); 32],
+    /// Where the digests of each bucket begin, and the last one ends.
+    starts: Vec<u32>,
 }
 
 impl<'a> Set<'a> {
     fn of(digests: &'a [u64]) -> Result<Self> {
-        let mut set = Set { digests, bits: zeroed((2 * digests.len()).clamp(1, (u32::MAX / 8) as usize))? };
+        let mut set = Set { digests, slots: [(0, 0); 32], starts: Vec::new() };
         for &digest in digests {
-            let place = set.place(digest);
-            set.bits[place / 8] |= 1 << (place % 8);
+            set.slots[slots::of(digest) as usize].1 += 1;
         }
+        let mut first = 0;
+        for (start, buckets) in &mut set.slots {
+            *start = first;
+            first += *buckets;
+        }
+        reserve(&mut set.starts, digests.len() + 1)?;
+        for (place, &digest) in (0..).zip(digests) {
+            let bucket = set.bucket(digest).expect("its slot has been counted");
+            set.starts.resize(bucket + 1, place);
+        }
+        set.starts.resize(digests.len() + 1, digests.len() as u32);
         Ok(set)
     }
 
-    /// By the bits behind the slot.
-    fn place(&self, digest: u64) -> usize {
-        spread(digest << 5, 8 * self.bits.len() as u32) as usize
+    /// By the bits behind the slot, so that it isn't lower than those of lower digests. None if no digest has this slot.
+    fn bucket(&self, digest: u64) -> Option<usize> {
+        let (first, buckets) = self.slots[slots::of(digest) as usize];
+        (buckets > 0).then(|| (first + spread(digest << 5, buckets)) as usize)
     }
 
     fn has(&self, digest: u64) -> bool {
-        let place = self.place(digest);
-        self.bits[place / 8] >> (place % 8) & 1 == 1 && self.digests.binary_search(&digest).is_ok()
+        self.bucket(digest).is_some_and(|bucket| {
+            let [start, end] = [self.starts[bucket], self.starts[bucket + 1]];
+            self.digests[start as usize..end as usize].contains(&digest)
+        })
     }
 }
 

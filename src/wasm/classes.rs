@@ -100,7 +100,8 @@ impl Filter {
     }
 
     /// Looks up a key: true = maybe present, false = definitely absent. The keys of a filter of URLs look like
-    /// `evil.example/`; a whole URL is never one and throws `invalid_key`: use `hasUrl`.
+    /// `evil.example/`; a whole URL is never one and throws `invalid_key`: use `hasUrl`. A key that another one of its list
+    /// covers is absent.
     pub fn has(&self, #[wasm_bindgen(unchecked_param_type = "Key")] key: &JsValue) -> Result<bool, JsValue> {
         Ok(self.inner().stack().has(&self.key(&plain(plain_key(key))?)?))
     }

@@ -19,8 +19,8 @@ use crate::streams::Streams;
 
 /// Pack lists of keys into one blob
 ///
-/// Keys are read as a stream. Each takes 8 bytes of memory, however long it is. Repeated keys count once. Lines that
-/// can't be keys are counted, and the first ten are shown.
+/// Keys are read as a stream. Each takes 8 bytes of memory, however long it is; with --profile url a host takes about 20,
+/// and a page 75. Repeated keys count once. Lines that can't be keys are counted, and the first ten are shown.
 #[derive(clap::Args)]
 pub struct BuildArgs {
     /// Lists of keys, one per line
