@@ -35,7 +35,9 @@ test("tags of a sharded filter", async () => {
   for (let i = 0; i < 300; i++) {
     const key = `host${i}.example/`;
     assert.deepEqual(await filter.tags(i % 2 ? key : Buffer.from(key)), names(i), key);
-    if (i % 3 === 0) assert.deepEqual(await filter.tags(`www.host${i}.example/a/b`), ["malware"]);
+    // Where the host is malware, too, it covers the page.
+    const ofPage = i % 3 === 0 && i % 7 ? ["malware"] : [];
+    assert.deepEqual(await filter.tags(`www.host${i}.example/a/b`), ofPage);
     const expected = i % 3 && i % 7 ? ["phishing"] : ["phishing", "malware"];
     assert.deepEqual(await filter.urlTags(`http://user@www.host${i}.example:8080/a/b?c`), expected, key);
   }
@@ -80,7 +82,7 @@ test("tags are those of the manifest in place, also for shards that stay the sam
   const filter = await site.opening;
   assert.deepEqual(await filter.tags("host7.example/"), ["phishing", "malware"]);
   const tags = ["a", "b", "c"].map((name) => ({ name, count: 1 }));
-  Object.assign(site.payload, { generation: 2, tags });
+  Object.assign(site.payload, { generation: site.payload.generation + 1, tags });
   assert.equal(await filter.update(), true);
   assert.deepEqual(await filter.tags("host7.example/"), ["a", "b"]);
   assert.deepEqual(await filter.urlTags("http://host7.example/"), ["a", "b"]);

@@ -206,7 +206,8 @@ impl Rules<'_> {
         }
         let lacking: Vec<_> = self.lists.iter().filter(|(_, list)| !is_known(list)).collect();
         let (name, list) = lacking.first()?;
-        let keys = gave.get(*name).map_or(0, |gave| gave.keys) as f64 * (1.0 - self.max(Some(list)).0);
+        let gave = gave.get(*name).expect("every list was read");
+        let keys = gave.keys as f64 * (1.0 - self.max(Some(list)).0);
         let file = toml_string(&list.told.to_string_lossy());
         let line = format!("{} = {{ file = {file}, min-keys = {} }}", toml_key(name), keys.floor());
         let all = lacking.iter().map(|(name, _)| &name[..]).collect::<Vec<_>>().join(", ");

@@ -86,8 +86,8 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     if keys > distinct {
         read += &format!(", {} repeated", grouped(keys - distinct));
     }
+    read += &covered_in_words(covered.len() as u64);
     let covered = hashing.is_slotted().then_some(covered.len() as u64);
-    read += &covered_in_words(covered.unwrap_or(0));
     rows.insert(0, ("read", read + &summary.in_words()));
     drop(members);
     let per = if profile == Profile::Url { " per URL" } else { "" };
