@@ -6,7 +6,7 @@ import { type Bloom, bloom, type Scalable, scalable } from "./bloom.js";
 import { type Cuckoo, cuckoo } from "./cuckoo.js";
 import { checksum, digest } from "./digest.js";
 import { type Hashing, hash, keyOf } from "./hashing.js";
-import { hit, type Layer } from "./layers.js";
+import { type Layer, partOf } from "./layers.js";
 import { type Part, rule } from "./part.js";
 import { type Ribbon, ribbon } from "./ribbon.js";
 import { fromUtf8 } from "./scratch.js";
@@ -269,21 +269,13 @@ export function readFilter(bytes: Uint8Array, secret: Uint8Array | null | undefi
 /** Whether the key in the bytes from `at` to `end` is maybe present. `slot` is given if it is known. */
 export function hasKey(blob: Blob, view: DataView, at: number, end: number, slot?: number): boolean {
   hash(blob, view, at, end, slot);
-  return (
-    hit(blob.layers, digest)?.isInclude ?? (((blob.map >>> (digest[1]! >>> 27)) & 1) === 1 && blob.base.has(digest))
-  );
+  return partOf(blob, digest) !== undefined;
 }
 
 /** The numbers of the tags of such a key; undefined if it is absent. */
-export function tagsOf(
-  blob: Blob,
-  view: DataView,
-  at: number,
-  end: number,
-  slot?: number,
-): ArrayLike<number> | undefined {
-  if (!hasKey(blob, view, at, end, slot)) return undefined;
-  return (hit(blob.layers, digest) ?? blob).tags?.of(digest);
+export function tagsOf(blob: Blob, view: DataView, at: number, end: number): ArrayLike<number> | undefined {
+  hash(blob, view, at, end);
+  return partOf(blob, digest)?.tags?.of(digest);
 }
 
 export type { Bloom, Cuckoo, Ribbon, Scalable };

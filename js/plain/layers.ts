@@ -1,6 +1,7 @@
 /** Layers over a filter. FORMAT.md section 7. */
 
 import { holds } from "./level.js";
+import type { Part } from "./part.js";
 import type { Ribbon } from "./ribbon.js";
 import type { Tags } from "./tags.js";
 
@@ -16,17 +17,32 @@ export interface Layer {
   readonly tags: Tags | undefined;
 }
 
-/** The newest layer that decides about a key, or undefined if the base must be asked. */
-export function hit(layers: readonly Layer[], digest: Int32Array): Layer | undefined {
-  for (let i = layers.length - 1; i >= 0; i--) {
-    const layer = layers[i]!;
-    const { map, salt, levels } = layer;
+/** What a stack is asked for: its base, and the layers over it. */
+interface Stack {
+  readonly base: Part;
+  readonly map: number;
+  readonly layers: readonly Layer[];
+}
+
+/**
+ * What answers that a key is maybe present: the topmost include that holds it, or the stack itself for its base.
+ * Undefined if it is absent. Asks from the base up, so that strangers, who are most, ask no exclude.
+ */
+export function partOf<S extends Stack>(stack: S, digest: Int32Array): S | Layer | undefined {
+  const slot = digest[1]! >>> 27;
+  let part: S | Layer | undefined = (stack.map >>> slot) & 1 && stack.base.has(digest) ? stack : undefined;
+  // `for (const ... of ...)` takes longer.
+  for (let i = 0; i < stack.layers.length; i++) {
+    const layer = stack.layers[i]!;
+    const { isInclude, map, salt, levels, tags } = layer;
     if (
-      (map >>> (digest[1]! >>> 27)) & 1 &&
+      // An include only changes what is absent so far, or the tags; an exclude, what is present.
+      (isInclude === !part || tags) &&
+      (map >>> slot) & 1 &&
       holds(levels[0]!, salt, digest) &&
       !(levels[1] && holds(levels[1], salt + 1, digest))
     )
-      return layer;
+      part = isInclude ? layer : undefined;
   }
-  return undefined;
+  return part;
 }
