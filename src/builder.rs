@@ -308,15 +308,10 @@ impl Builder<'_> {
     /// # Errors
     /// [`Error::TooLarge`] without the memory.
     pub fn covered(entries: &Entries, members: &[u64], tagged: Option<&Tagged>) -> Result<Vec<u64>> {
-        let Some(tagged) = tagged else {
-            return entries.covered(members, &|_, parents| !parents.is_empty());
-        };
-        entries.covered(members, &|key, parents| {
-            let has = |number| {
-                parents.iter().any(|&parent| tagged.numbers_of(parent).is_some_and(|of| of.contains(number)))
-            };
-            !parents.is_empty() && tagged.numbers_of(key).is_some_and(|numbers| numbers.iter().all(has))
-        })
+        match tagged {
+            None => entries.covered(members, &|_, parents| !parents.is_empty()),
+            Some(tagged) => entries.covered(members, &|key, parents| tagged.is_covered(key, parents)),
+        }
     }
 
     fn require_no_list(&self) -> Result<()> {

@@ -34,11 +34,22 @@ use crate::vectors::{append, copied, halves, push, reserve};
 #[derive(Debug, Clone, Default)]
 pub struct Entries {
     keys: Vec<u64>,
-    /// The parents of all keys, one key after the other.
+    /// The parents of the keys, one after the other; those after the last block have none.
+    blocks: Vec<Block>,
+    /// How many keys the blocks have.
+    counted: usize,
+}
+
+/// The parents of some keys. There are many blocks, since a vector needs three times its room while it grows.
+#[derive(Debug, Clone, Default)]
+struct Block {
     parents: Vec<u64>,
-    /// How many parents each key has; 0 for those after the last.
+    /// How many parents each key has.
     counts: Vec<u8>,
 }
+
+/// A block with this many parents is full.
+const FULL: usize = 1 << 16;
 
 impl Entries {
     /// Adds an entry.
@@ -73,14 +84,19 @@ impl Entries {
     /// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
     pub fn push_parent(&mut self, digest: u64) -> Result<()> {
         self.count_all()?;
-        push(&mut self.parents, digest)?;
-        *self.counts.last_mut().expect("there is an entry") += 1;
+        let Block { parents, counts } = self.blocks.last_mut().expect("it has been counted");
+        push(parents, digest)?;
+        *counts.last_mut().expect("it has been counted") += 1;
         Ok(())
     }
 
     fn count_all(&mut self) -> Result<()> {
-        while self.counts.len() < self.keys.len() {
-            push(&mut self.counts, 0)?;
+        while self.counted < self.keys.len() {
+            if self.blocks.last().is_none_or(|block| block.parents.len() >= FULL) {
+                push(&mut self.blocks, Block::default())?;
+            }
+            push(&mut self.blocks.last_mut().expect("there is one").counts, 0)?;
+            self.counted += 1;
         }
         Ok(())
     }
@@ -89,13 +105,13 @@ impl Entries {
     ///
     /// # Errors
     /// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
-    pub fn append(&mut self, later: &Self) -> Result<()> {
-        if !later.counts.is_empty() {
+    pub fn append(&mut self, later: Self) -> Result<()> {
+        if later.counted > 0 {
             self.count_all()?;
+            self.counted += later.counted;
         }
         append(&mut self.keys, &later.keys)?;
-        append(&mut self.parents, &later.parents)?;
-        append(&mut self.counts, &later.counts)
+        later.blocks.into_iter().try_for_each(|block| push(&mut self.blocks, block))
     }
 
     /// Makes room for this many entries in all.
@@ -109,8 +125,12 @@ impl Entries {
     /// Removes all entries.
     pub fn clear(&mut self) {
         self.keys.clear();
-        self.parents.clear();
-        self.counts.clear();
+        self.counted = 0;
+        self.blocks.truncate(1);
+        for Block { parents, counts } in &mut self.blocks {
+            parents.clear();
+            counts.clear();
+        }
     }
 
     /// The digests of the entries, in their order.
@@ -123,30 +143,40 @@ impl Entries {
     /// # Errors
     /// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
     pub fn members(&mut self) -> Result<Vec<u64>> {
-        if self.parents.is_empty() { Ok(mem::take(&mut self.keys)) } else { copied(&self.keys) }
+        if self.parents() == 0 { Ok(mem::take(&mut self.keys)) } else { copied(&self.keys) }
     }
 
-    /// The digests of the parents of all entries, and how many each entry has; those after the last have none.
-    #[allow(dead_code)] // only src/wasm/ needs it
-    pub(crate) fn parts(&self) -> (&[u64], &[u8]) {
-        (&self.parents, &self.counts)
+    /// How many parents all entries have.
+    pub fn parents(&self) -> usize {
+        self.blocks.iter().map(|block| block.parents.len()).sum()
     }
 
-    /// What has these [parts](Self::parts).
+    /// The parents of the entries in order, and how many each has, in parts; entries after these have none.
     #[allow(dead_code)] // only src/wasm/ needs it
-    pub(crate) fn from_parts(keys: Vec<u64>, parents: Vec<u64>, counts: Vec<u8>) -> Self {
-        Entries { keys, parents, counts }
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&[u64], &[u8])> {
+        self.blocks.iter().map(|Block { parents, counts }| (&parents[..], &counts[..]))
+    }
+
+    /// What has these keys, and this only part.
+    #[allow(dead_code)] // only src/wasm/ needs it
+    pub(crate) fn from_part(keys: Vec<u64>, parents: Vec<u64>, counts: Vec<u8>) -> Result<Self> {
+        let counted = counts.len();
+        let mut blocks = Vec::new();
+        push(&mut blocks, Block { parents, counts })?;
+        Ok(Entries { keys, blocks, counted })
     }
 
     /// Each entry with its parents.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &[u64])> {
-        let mut rest = &self.parents[..];
-        let counts = self.counts.iter().copied().chain(iter::repeat(0));
-        self.keys.iter().zip(counts).map(move |(&key, count)| {
-            let (parents, later) = halves(rest, count.into());
-            rest = later;
-            (key, parents)
-        })
+        let counted = self.blocks.iter().flat_map(|Block { parents, counts }| {
+            let mut rest = &parents[..];
+            counts.iter().map(move |&count| {
+                let (parents, later) = halves(rest, count.into());
+                rest = later;
+                parents
+            })
+        });
+        self.keys.iter().copied().zip(counted.chain(iter::repeat(&[][..])))
     }
 
     /// The members that need no key of their own, in ascending order: whoever asks for one also asks for its parents, and
@@ -157,7 +187,7 @@ impl Entries {
     /// [`Error::TooLarge`](crate::Error::TooLarge) without the memory.
     pub fn covered(&self, members: &[u64], is_enough: &dyn Fn(u64, &[u64]) -> bool) -> Result<Vec<u64>> {
         let mut covered = Vec::new();
-        if self.parents.is_empty() {
+        if self.parents() == 0 {
             return Ok(covered);
         }
         let listed = Set::of(members)?;
@@ -271,11 +301,23 @@ mod tests {
     }
 
     #[test]
+    fn full_blocks_are_followed_by_others() {
+        let mut all = Entries::default();
+        for key in 0..3 * FULL as u64 {
+            all.push_key(key).unwrap();
+            (0..key % 3).for_each(|parent| all.push_parent(key + parent).unwrap());
+        }
+        assert_eq!((all.blocks.len(), all.parents()), (3, 3 * FULL));
+        let is_right = |(key, parents): (u64, &[u64])| parents.iter().copied().eq(key..key + key % 3);
+        assert!(all.iter().all(is_right) && all.iter().count() == 3 * FULL);
+    }
+
+    #[test]
     fn lists_are_joined_in_order() {
         let (plain, parents) = (entries(&[(1, &[]), (2, &[])]), entries(&[(3, &[1]), (4, &[])]));
         for order in [[&plain, &parents, &plain], [&parents, &plain, &parents]] {
             let mut all = Entries::default();
-            order.iter().for_each(|more| all.append(more).unwrap());
+            order.iter().for_each(|more| all.append((*more).clone()).unwrap());
             let expected: Vec<_> = order.iter().flat_map(|more| more.iter()).collect();
             assert_eq!(all.iter().collect::<Vec<_>>(), expected);
         }

@@ -16,11 +16,11 @@ pub(super) const MAX: usize = 255;
 pub(super) const TOO_MANY: &str = "a filter has at most 255 layers; build a new base";
 
 /// Whether a number is among those of [`Stack::tag_numbers`].
-fn has_number(numbers: &[u64; 4], number: usize) -> bool {
+pub(super) fn has_number(numbers: &[u64; 4], number: usize) -> bool {
     numbers.get(number / 64).is_some_and(|bits| bits >> (number % 64) & 1 == 1)
 }
 
-fn add_numbers(numbers: &mut [u64; 4], more: &[u8]) {
+pub(super) fn add_numbers(numbers: &mut [u64; 4], more: &[u8]) {
     for &number in more {
         numbers[usize::from(number / 64)] |= 1 << (number % 64);
     }

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::f64::consts::LN_2;
 
 use super::level::{level, passes};
+use super::stack::{add_numbers, has_number};
 use super::tags::{
     CODE_FPR, CODE_SALT, Dictionary, FILTER_SALT, LONGEST, MAX_SETS, MAX_TAGS, Names, Sets, Tags,
 };
@@ -144,6 +145,17 @@ impl Tagged {
     pub fn numbers_of(&self, digest: u64) -> Option<&[u8]> {
         let at = self.digests.binary_search(&digest).ok()?;
         Some(self.sets.get(self.places[at] as usize))
+    }
+
+    /// Whether each name of a key is also a name of one of these other keys, of which there must be one.
+    pub(crate) fn is_covered(&self, key: u64, parents: &[u64]) -> bool {
+        let mut of_parents = [0; 4];
+        parents
+            .iter()
+            .filter_map(|&key| self.numbers_of(key))
+            .for_each(|of| add_numbers(&mut of_parents, of));
+        let is_one = |numbers: &[u8]| numbers.iter().all(|&number| has_number(&of_parents, number.into()));
+        !parents.is_empty() && self.numbers_of(key).is_some_and(is_one)
     }
 
     /// How many keys have each name.

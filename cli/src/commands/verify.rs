@@ -30,7 +30,8 @@ use crate::text::{counted, rate};
 /// rate is that of a typical URL. Exits with 1 if a member is absent.
 ///
 /// Lists are read as `build` reads them for the blob's profile, so give the same options. A URL in a list of --absent
-/// is looked up by all of its keys. A member that --allow-wins removed counts as a false negative.
+/// is looked up by all of its keys. So is a member of a ribbon filter, since others may cover it. One that --allow-wins
+/// removed counts as a false negative, unless a listed parent stays.
 #[derive(clap::Args)]
 pub struct VerifyArgs {
     /// The blob, or the folder of a feed

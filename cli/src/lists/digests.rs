@@ -32,7 +32,7 @@ pub fn members(
     let mut members = Entries::default();
     let take = |entries: &mut Entries, input: &Input, _: Place| entries.push(&hashing, input);
     let summary = keys::for_each(lists, profile, omitted, streams, Entries::default, take, |more| {
-        members.append(&more)
+        members.append(more)
     })?;
     summary.print_notices(streams);
     Ok((members, summary))
@@ -54,7 +54,7 @@ pub fn with_tags(
         let (more, its) = members(from_ref(list), profile, hashing, omitted, streams)?;
         let (_, all) = lists.iter_mut().find(|(other, _)| other == name).expect("each tag has a place");
         append(all, more.keys())?;
-        entries.append(&more)?;
+        entries.append(more)?;
         summary.merge(its);
     }
     Ok((Tagged::new(lists, untagged)?, summary))

@@ -40,6 +40,16 @@ impl Sketch {
 
     /// Whether most keys of this list are in the other one, as far as the samples tell.
     pub fn is_mostly_in(&self, other: &Sketch) -> bool {
+        self.share_in(other) == Some(true)
+    }
+
+    /// Whether the samples tell that most of them aren't.
+    pub fn is_mostly_not_in(&self, other: &Sketch) -> bool {
+        self.share_in(other) == Some(false)
+    }
+
+    /// Whether most keys of this list are in the other one; none if too few can be compared.
+    fn share_in(&self, other: &Sketch) -> Option<bool> {
         // Up to here, each of them has all keys.
         let [own, its] = [self, other]
             .map(|Sketch(lowest)| if lowest.len() == SIZE { lowest[SIZE - 1] } else { u64::MAX });
@@ -47,7 +57,7 @@ impl Sketch {
         let (all, same) = compared.fold((0, 0), |(all, same), digest| {
             (all + 1, same + usize::from(other.0.binary_search(digest).is_ok()))
         });
-        all >= LEAST && same * 2 > all
+        (all >= LEAST).then_some(same * 2 > all)
     }
 }
 
@@ -92,7 +102,9 @@ mod tests {
             (0..10, false),
             (0..0, false),
         ] {
-            assert_eq!(of(range.clone()).is_mostly_in(&list), expected, "{range:?}");
+            let sketch = of(range.clone());
+            assert_eq!(sketch.is_mostly_in(&list), expected, "{range:?}");
+            assert_eq!(sketch.is_mostly_not_in(&list), !expected && range.end > 10, "{range:?}");
         }
         // Small lists are whole in their samples.
         assert!(of(0..20).is_mostly_in(&of(5..30)) && !of(0..20).is_mostly_in(&of(11..30)));

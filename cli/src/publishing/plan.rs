@@ -2,6 +2,8 @@
 //! disk, a clock or chance. [`Known::plan`] makes it; carrying it out is a loop over its steps. FEED-FORMAT.md, "What a
 //! publisher must do".
 
+use std::collections::BTreeMap;
+
 use anyhow::{Result, bail, ensure};
 use ed25519_dalek::SigningKey;
 
@@ -58,8 +60,8 @@ pub struct Next<'a, P> {
     pub conflicts: u64,
     /// What has changed, if the keys of the last generation are known one by one.
     pub changes: Option<Changes>,
-    /// How many keys each tag of the last generation had, and has now, unless it is gone.
-    pub tags: Vec<(String, Change)>,
+    /// How many keys each tag has.
+    pub tags: BTreeMap<String, u64>,
     pub rules: Rules<'a>,
 }
 
@@ -83,9 +85,10 @@ pub struct Outputs {
     pub files: Vec<(String, Vec<u8>)>,
 }
 
-/// The keys that are gone, that stay, and those of them that get other tags.
+/// The keys that are new, that are gone, that stay, and those of them that get other tags.
 #[derive(Debug, Clone, Copy)]
 pub struct Changes {
+    pub added: u64,
     pub removed: u64,
     pub stay: u64,
     pub retagged: u64,
@@ -264,10 +267,10 @@ impl<P: ManifestPayload> Known<P> {
             return Some("no key is left".to_owned() + or);
         }
         let last = self.before().map_or(0, |seen| seen.payload.head().count);
-        let mut total = Change::of_counts(last, count);
-        if let Some(changes) = changes.filter(|_| !self.is_old()) {
-            total.removed = total.removed.max(changes.removed);
-        }
+        let total = match changes.filter(|changes| !self.is_old() && changes.stay + changes.removed >= last) {
+            Some(changes) => Change { before: last, removed: changes.removed },
+            None => Change::of_counts(last, count),
+        };
         rules.removed("", total, self.dropped_keys(lists, None, rules))
     }
 
@@ -276,14 +279,17 @@ impl<P: ManifestPayload> Known<P> {
         let Next { made, lists, allow, changes, tags, rules, .. } = next;
         let head = made.payload.head();
         let of_tags = || {
-            tags.iter().find_map(|(tag, change)| {
+            let had = |tag| self.record.as_ref().and_then(|record| record.tags.get(tag));
+            let mut both =
+                tags.iter().filter_map(|(tag, now)| Some((tag, Change::of_counts(*had(tag)?, *now))));
+            both.find_map(|(tag, change)| {
                 let dropped = self.dropped_keys(lists, Some(tag), rules);
-                rules.removed(&format!("{tag}: "), *change, dropped)
+                rules.removed(&format!("{tag}: "), change, dropped)
             })
         };
         let (stay, retagged, dropped) = match changes {
             // A key of a dropped list that another list has loses a tag.
-            Some(Changes { stay, retagged, removed }) if *retagged > 0 => {
+            Some(Changes { stay, retagged, removed, .. }) if *retagged > 0 => {
                 (*stay, *retagged, self.dropped_keys(lists, None, rules).saturating_sub(*removed))
             }
             _ => {
@@ -358,15 +364,22 @@ impl<P: ManifestPayload> Known<P> {
         let is_same = made.files.is_empty() && self.is_fresh(made.expires_in);
         let mut record = self.start();
         (record.lists, record.allow) = (next.lists.clone(), next.allow.clone());
-        record.conflicts = next.conflicts;
+        (record.conflicts, record.tags) = (next.conflicts, next.tags.clone());
         if is_same && self.last.as_ref().is_some_and(|last| made.payload.is_as(&last.payload)) {
             let mut steps = Vec::new();
             if let Some(parts) = &made.parts {
                 // They are those in place, so they are used up.
                 record.parts = Some(Parts { published: true, ..parts.clone() });
                 steps = vec![Step::Write, Step::Remember(Box::new(record)), Step::Spend];
-            } else if self.record.as_ref() != Some(&record) {
-                steps.push(Step::Remember(Box::new(record)));
+            } else {
+                // The files may hold all that there is to hold of other lists.
+                if record.whole != made.whole {
+                    record.whole.clone_from(&made.whole);
+                    steps.push(Step::Write);
+                }
+                if self.record.as_ref() != Some(&record) {
+                    steps.push(Step::Remember(Box::new(record)));
+                }
             }
             return Ok(Plan { end: End::Unchanged, steps });
         }
@@ -435,9 +448,9 @@ impl<P: ManifestPayload> Known<P> {
         let manifest = Manifest::sign(&payload, &self.signers)?;
         let text = manifest.text()?;
         let mut steps = Vec::new();
-        // The file of parts that the state has already is there.
+        // The files that the state has already are there.
         let has_new_parts = made.parts.is_some() && made.parts != record.parts;
-        if !made.files.is_empty() || has_new_parts {
+        if !made.files.is_empty() || has_new_parts || made.whole != record.whole {
             let mut announced = self.start();
             made.files.iter().for_each(|file| announced.announce(file));
             steps.extend([Step::Remember(Box::new(announced)), Step::Write]);

@@ -13,8 +13,8 @@ use crate::lists::keys::Summary;
 use crate::lists::sketch::Sketch;
 use crate::lists::spill;
 
-/// Version 4 held what it was told.
-pub const VERSION: u32 = 5;
+/// Version 5 didn't know which keys were covered.
+pub const VERSION: u32 = 6;
 
 /// How many manifests are known as its own.
 const HISTORY: usize = 1000;
@@ -35,6 +35,8 @@ pub struct Record {
     pub allow: BTreeMap<String, Listed>,
     /// How many keys are in lists of both.
     pub conflicts: u64,
+    /// How many keys each tag had.
+    pub tags: BTreeMap<String, u64>,
     /// What the next generation is made from. A feed with shards is made anew each time.
     #[serde(deserialize_with = "Option::deserialize")]
     pub whole: Option<Whole>,
@@ -50,7 +52,10 @@ pub struct Record {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Whole {
+    /// The keys of its lists, and those of them that the files don't hold, since others cover them.
     pub members: DigestFile,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covered: Option<DigestFile>,
     pub files: Vec<FeedFile>,
     /// Whether the files have tags. Only the files know which tags a key has.
     pub tagged: bool,
@@ -145,7 +150,9 @@ const DIGESTS: &str = ".digests";
 /// Whether a file of digests has this name.
 pub fn is_digests(name: &str) -> bool {
     let Some(name) = name.strip_suffix(DIGESTS) else { return false };
-    let rest = ["members-", "removed-", "parts-"].into_iter().find_map(|prefix| name.strip_prefix(prefix));
+    let rest = ["members-", "covered-", "removed-", "parts-"]
+        .into_iter()
+        .find_map(|prefix| name.strip_prefix(prefix));
     rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
@@ -174,6 +181,7 @@ impl Record {
             lists: BTreeMap::new(),
             allow: BTreeMap::new(),
             conflicts: 0,
+            tags: BTreeMap::new(),
             whole: None,
             unlisted: Vec::new(),
             parts: None,
@@ -223,6 +231,7 @@ impl Record {
         let removed =
             self.whole.iter().flat_map(|whole| &whole.files).filter_map(|file| file.removed.as_ref());
         let parts = self.parts.iter().map(|parts| &parts.hashes);
-        self.whole.iter().map(|whole| &whole.members).chain(removed).chain(parts).collect()
+        let members = self.whole.iter().flat_map(|whole| [Some(&whole.members), whole.covered.as_ref()]);
+        members.flatten().chain(removed).chain(parts).collect()
     }
 }

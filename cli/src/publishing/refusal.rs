@@ -158,19 +158,25 @@ impl Rules<'_> {
     }
 
     /// How many keys the lists had that are dropped, or those of them with a tag. That they go was asked for. Lists
-    /// overlap, so these are the most that may be gone with them.
+    /// overlap, so these are the most that may be gone with them. None count if another list may hide behind that: if it
+    /// has lost most of its keys, has another tag, or is new and may have been cut from a dropped one.
     pub fn dropped_keys(&self, [before, now]: [&Lists; 2], tag: Option<&str>) -> u64 {
         // Parts take the place of lists, and nothing else guards them.
         if self.lists.is_empty() {
             return 0;
         }
-        let is_renamed = |old: &Listed| {
-            let mut new = now.iter().filter(|(name, _)| !before.contains_key(*name));
-            new.any(|(_, new)| new.sketch.is_mostly_in(&old.sketch))
+        let dropped: Vec<_> =
+            before.iter().filter(|(name, _)| self.dropped.contains(*name)).map(|(_, old)| old).collect();
+        let is_certain = |(name, new): (&String, &Listed)| match before.get(name) {
+            Some(old) if old.keys < LEAST => old.tag == new.tag,
+            Some(old) => old.tag == new.tag && old.sketch.is_mostly_in(&new.sketch),
+            None => dropped.iter().all(|old| old.keys < LEAST || new.sketch.is_mostly_not_in(&old.sketch)),
         };
-        let dropped = before.iter().filter(|(name, _)| self.dropped.contains(*name)).map(|(_, old)| old);
-        let dropped = dropped.filter(|old| tag.is_none() || old.tag.as_deref() == tag);
-        dropped.filter(|old| !is_renamed(old)).map(|old| old.keys).fold(0, u64::saturating_add)
+        if !now.iter().all(is_certain) {
+            return 0;
+        }
+        let of_tag = dropped.iter().filter(|old| tag.is_none() || old.tag.as_deref() == tag);
+        of_tag.map(|old| old.keys).fold(0, u64::saturating_add)
     }
 
     /// Why too many of all keys are removed, or of those with a tag. `dropped` are those of lists that are dropped.

@@ -76,7 +76,7 @@ impl<'a> Sources<'a> {
             let files = from_ref(&list.file);
             let summary =
                 keys::for_each(files, profile, self.omitted, streams, Entries::default, take, |more| {
-                    entries.append(&more)
+                    entries.append(more)
                 })?;
             let mut its = copied(&entries.keys()[first..])?;
             gave.member(name, Listed::of(tag, &mut its, &summary)?, summary, self, streams);

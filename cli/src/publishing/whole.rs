@@ -1,6 +1,6 @@
 //! A feed of one filter: what has changed, and the file that says so. docs/feeds.md.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -14,7 +14,6 @@ use super::manifest::{FeedPayload, File, FileKind, Head, Identity};
 use super::plan::{Changes, Made, Outputs};
 use super::published::{read_file, read_files};
 use super::record::{DigestFile, FeedFile, Whole};
-use super::refusal::Change;
 use super::sources::Keys;
 use super::state::StateFolder;
 use crate::text::in_words;
@@ -40,21 +39,22 @@ pub struct Last<'a> {
     pub none: &'static str,
 }
 
-/// The keys of the next generation, and how they differ from those that the last one holds.
+/// The keys of the next generation, and how they differ from those of the last one.
 pub struct Next {
+    /// All keys of the lists, sorted.
+    listed: Vec<u64>,
+    /// Those that a delta must hold, and the others, which new keys cover.
     members: Members,
-    /// Those of them that a new base does without, since others cover them.
+    left_out: Vec<u64>,
+    /// Those that a new base does without, since others cover them.
     covered: Vec<u64>,
-    /// How many keys the lists have.
-    count: u64,
     allowed: Vec<u64>,
-    pub added: u64,
-    /// Keys that the last generation holds and that no list has any more.
+    pub changes: Changes,
+    /// How many keys a delta adds and removes, or gives other tags; and those that it removes.
+    changed: u64,
     removed: Vec<u64>,
-    /// How many keys of the last generation have other tags now.
-    retagged: u64,
-    /// How many keys each tag of the last generation had, and has now, unless it is gone.
-    pub tag_changes: Vec<(String, Change)>,
+    /// How many keys each tag has.
+    pub tags: BTreeMap<String, u64>,
     /// Why nothing that was published can be used.
     unusable: Option<String>,
 }
@@ -84,8 +84,8 @@ struct NewFile {
     bytes: Vec<u8>,
     /// The keys that it removes.
     removed: Vec<u64>,
-    /// If it is a new base, its keys and the reason for it.
-    base: Option<(Vec<u64>, String)>,
+    /// Why it is a new base, if it is one.
+    because: Option<String>,
 }
 
 /// A generation that was made.
@@ -107,6 +107,16 @@ impl Last<'_> {
         read_files(self.dir, self.files()[..files].iter().map(|file| &file.file), self.secret)
     }
 
+    /// The keys of the last generation, and those of them that its files hold.
+    fn keys(&self, whole: &Whole) -> Result<[Vec<u64>; 2]> {
+        let listed = self.folder.read(&whole.members)?;
+        let mut held = copied(&listed)?;
+        if let Some(covered) = &whole.covered {
+            subtract(&mut held, &self.folder.read(covered)?);
+        }
+        Ok([listed, held])
+    }
+
     /// Why the next generation can't build on the published files, if it can't.
     pub fn damage(&self) -> Option<String> {
         if self.whole.is_none() {
@@ -121,33 +131,38 @@ impl Next {
     /// The keys of lists. A key that others cover is left out, unless it was published: until the next base it costs less
     /// to leave it there than to remove it.
     pub fn new(last: &Last, keys: Keys) -> Result<Self> {
-        let Keys { members: listed, allowed, mut covered, tagged, .. } = keys;
+        let Keys { members: listed, allowed, covered, tagged, .. } = keys;
         let mut unusable = last.damage();
-        let old = match last.whole.map(|whole| last.folder.read(&whole.members)) {
-            None => Vec::new(),
-            Some(Ok(old)) => old,
+        let [before, mut held] = match last.whole.map(|whole| last.keys(whole)) {
+            None => [Vec::new(), Vec::new()],
+            Some(Ok(keys)) => keys,
             Some(Err(error)) => {
                 unusable.get_or_insert(in_words(&error));
-                Vec::new()
+                [Vec::new(), Vec::new()]
             }
         };
-        let removed = strangers(&old, &listed, &|_| true)?;
-        let count = listed.len() as u64;
-        let new_covered = strangers(&covered, &old, &|_| true)?;
-        let members = Members { digests: listed, tagged }.without(&new_covered)?;
-        subtract(&mut covered, &new_covered);
-        let added = (members.digests.len() - (old.len() - removed.len())) as u64;
-        let (retagged, tag_changes) = (0, Vec::new());
+        let tags = tagged.as_ref().map_or(Ok(BTreeMap::new()), |tagged| -> Result<_> {
+            Ok(tagged.names().map(str::to_owned).zip(tagged.counts()?).collect())
+        })?;
+        let left_out = strangers(&covered, &held, &|_| true)?;
+        let members = Members { digests: copied(&listed)?, tagged }.without(&left_out)?;
+        let removed = strangers(&held, &listed, &|_| true)?;
+        subtract(&mut held, &removed);
+        let changed = (members.digests.len() - held.len() + removed.len()) as u64;
+        let gone = strangers(&before, &listed, &|_| true)?.len();
+        let stay = before.len() - gone;
+        let added = (listed.len() - stay) as u64;
+        let changes = Changes { added, removed: gone as u64, stay: stay as u64, retagged: 0 };
         let mut next =
-            Next { members, covered, count, allowed, added, removed, retagged, tag_changes, unusable };
+            Next { listed, members, left_out, covered, allowed, changes, changed, removed, tags, unusable };
         if next.unusable.is_none() {
-            next.compare_tags(last, &old)?;
+            next.compare_tags(last, &held)?;
         }
         Ok(next)
     }
 
-    /// Finds how many members of the last generation have other tags now.
-    fn compare_tags(&mut self, last: &Last, old: &[u64]) -> Result<()> {
+    /// Finds how many keys that are held and stay have other tags now.
+    fn compare_tags(&mut self, last: &Last, held: &[u64]) -> Result<()> {
         let had_tags = last.whole.is_some_and(|whole| whole.tagged);
         if self.members.tagged.is_some() != had_tags {
             let words = if had_tags { "the lists have no tags any more" } else { "the lists have tags now" };
@@ -161,13 +176,6 @@ impl Next {
                 return Ok(());
             }
         };
-        let counts = tagged.counts()?;
-        for (name, before) in blob.stack().tag_counts() {
-            let before = before.context("a feed must know how many keys have a tag")?;
-            if let Some(number) = tagged.names().position(|now| now == name) {
-                self.tag_changes.push((name.to_owned(), Change::of_counts(before.into(), counts[number])));
-            }
-        }
         // The tags of the base and its deltas add up, including those that were dropped.
         let names: BTreeSet<_> = blob.stack().tag_names().chain(tagged.names()).collect();
         if names.len() > MAX_TAGS {
@@ -175,15 +183,10 @@ impl Next {
                 Some(format!("with the tags that were dropped, there would be more than {MAX_TAGS}"));
             return Ok(());
         }
-        let changed = blob.stack().changed_tags(tagged)?;
-        self.retagged = changed.iter().filter(|digest| old.binary_search(digest).is_ok()).count() as u64;
+        let retagged = blob.stack().changed_tags(tagged)?;
+        self.changes.retagged = retagged.iter().filter(|key| held.binary_search(key).is_ok()).count() as u64;
+        self.changed += self.changes.retagged;
         Ok(())
-    }
-
-    /// What becomes of the keys that the last generation holds.
-    pub fn changes(&self) -> Changes {
-        let stay = self.members.digests.len() as u64 - self.added;
-        Changes { removed: self.removed.len() as u64, stay, retagged: self.retagged }
     }
 
     /// Makes the generation.
@@ -192,31 +195,38 @@ impl Next {
         let mut files = last.files().to_vec();
         let mut outputs = Outputs::default();
         let (mut file, mut because) = (None, None);
-        let mut members = copied(&self.members.digests)?;
+        let mut left_out = &self.left_out;
         if let Some(mut new) = new {
             if new.file.file.kind == FileKind::Delta {
                 let removed = DigestFile::of("removed", &new.removed)?;
                 new.file.removed = Some(removed.clone());
                 outputs.digests.push((removed, new.removed));
             }
-            if let Some((of_base, reason)) = new.base {
-                (members, because) = (of_base, Some(reason));
+            if new.file.file.kind == FileKind::Base {
+                left_out = &self.covered;
             }
+            because = new.because;
             file = Some(new.file.file.clone());
             outputs.files.push((new.file.file.sha256.clone(), new.bytes));
             files.truncate(new.keep);
             files.push(new.file);
         }
-        let digests = DigestFile::of("members", &members)?;
-        if last.whole.is_none_or(|whole| whole.members != digests) || self.unusable.is_some() {
-            outputs.digests.push((digests.clone(), members));
-        }
+        let mut remember = |what: &str, digests: &[u64]| -> Result<DigestFile> {
+            let file = DigestFile::of(what, digests)?;
+            let there = last.whole.map(|whole| [Some(&whole.members), whole.covered.as_ref()]);
+            if self.unusable.is_some() || !there.into_iter().flatten().any(|there| there == Some(&file)) {
+                outputs.digests.push((file.clone(), copied(digests)?));
+            }
+            Ok(file)
+        };
+        let members = remember("members", &self.listed)?;
+        let covered = if left_out.is_empty() { None } else { Some(remember("covered", left_out)?) };
         let payload = FeedPayload {
-            head: Head::unsigned(last.identity.clone(), self.count),
+            head: Head::unsigned(last.identity.clone(), self.listed.len() as u64),
             files: files.iter().map(|file| file.file.clone()).collect(),
         };
         let tagged = self.members.tagged.is_some();
-        let whole = Some(Whole { members: digests, files, tagged });
+        let whole = Some(Whole { members, covered, files, tagged });
         let names = outputs.files.iter().map(|(name, _)| name.clone()).collect();
         let made = Made { payload, expires_in, whole, parts: None, files: names };
         Ok(Generation { made, outputs, file, because })
@@ -227,7 +237,7 @@ impl Next {
         if let Some(reason) = &self.unusable {
             return self.base(last, reason.clone()).map(Some);
         }
-        let changes = self.added + self.removed.len() as u64 + self.retagged;
+        let changes = self.changed;
         if changes == 0 && !self.has_new_allowed(last)? {
             return Ok(None);
         }
@@ -254,7 +264,7 @@ impl Next {
         if deltas > files[0].file.bytes / 2 {
             return self.base(last, "the deltas would be larger than half of the base".to_owned()).map(Some);
         }
-        Ok(Some(NewFile { keep, file, bytes, removed, base: None }))
+        Ok(Some(NewFile { keep, file, bytes, removed, because: None }))
     }
 
     fn base(&self, last: &Last, reason: String) -> Result<NewFile> {
@@ -267,14 +277,14 @@ impl Next {
         if let Some(name) = &people.name {
             builder = builder.name(name);
         }
-        let Members { digests, tagged } = self.members.without(&self.covered)?;
+        let Members { mut digests, tagged } = self.members.without(&self.covered)?;
         let filter = match &tagged {
-            None => builder.build_digests(&mut copied(&digests)?, allowed)?,
+            None => builder.build_digests(&mut digests, allowed)?,
             Some(tagged) => builder.build_tagged(tagged, allowed)?,
         };
         let bytes = filter.encode()?;
         let file = FeedFile { file: File::new(FileKind::Base, &bytes), changes: 0, removed: None };
-        Ok(NewFile { keep: 0, file, bytes, removed: Vec::new(), base: Some((digests, reason)) })
+        Ok(NewFile { keep: 0, file, bytes, removed: Vec::new(), because: Some(reason) })
     }
 
     /// A delta after the first files, and the keys that it removes.
@@ -315,24 +325,27 @@ impl Next {
     }
 }
 
-/// The files of the last list, which had `count` keys, made anew since they were damaged. `allowed` is sorted.
+/// The files of the last list, made anew since they were damaged. `allowed` is sorted.
 ///
 /// # Errors
 /// If the state doesn't tell all of it.
-pub fn again(
-    last: &Last,
-    damage: String,
-    count: u64,
-    allowed: &[u64],
-    expires_in: u64,
-) -> Result<Generation> {
+pub fn again(last: &Last, damage: String, allowed: &[u64], expires_in: u64) -> Result<Generation> {
     let whole = last.whole.context("the state has no keys")?;
     anyhow::ensure!(!whole.tagged, "its tags are only in the files");
-    let members = Members { digests: last.folder.read(&whole.members)?, tagged: None };
-    let allowed = strangers(allowed, &members.digests, &|_| true)?;
-    let (covered, removed, tag_changes) = (Vec::new(), Vec::new(), Vec::new());
-    let (added, retagged, unusable) = (0, 0, Some(damage));
-    let next = Next { members, covered, count, allowed, added, removed, retagged, tag_changes, unusable };
+    let [listed, held] = last.keys(whole)?;
+    let covered = strangers(&listed, &held, &|_| true)?;
+    let next = Next {
+        allowed: strangers(allowed, &listed, &|_| true)?,
+        members: Members { digests: held, tagged: None },
+        left_out: copied(&covered)?,
+        covered,
+        changes: Changes { added: 0, removed: 0, stay: listed.len() as u64, retagged: 0 },
+        listed,
+        changed: 0,
+        removed: Vec::new(),
+        tags: BTreeMap::new(),
+        unusable: Some(damage),
+    };
     next.make(last, expires_in)
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::fs;
 
 use bloom_wasm::keys::native::Native;
 use bloom_wasm::keys::url;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::in_process::{declare, done, tool, tool_with, write};
+use crate::in_process::{declare, done, refused, tool, tool_with, write};
 
 /// Numbers by chance, always the same.
 struct Random(u64);
@@ -174,27 +175,78 @@ fn what_was_published_stays_until_the_next_base() {
     // A new child is left out.
     let new = "new.parent.example\n";
     let said = publish(&[&others, &children, "parent.example\n", new]);
-    assert_eq!(numbers(&said), [5002, 1001, 0, 0]);
+    assert_eq!(numbers(&said), [5002, 1001, 1, 0]);
     assert!(said["file"].is_null() && said["published"] == true, "{said}");
     // It comes when the parent goes, in the same generation.
     let said = publish(&[&others, &children, new]);
-    assert_eq!(numbers(&said), [5001, 0, 1, 1]);
+    assert_eq!(numbers(&said), [5001, 0, 0, 1]);
     let (_, out, _) =
         tool(&folder, "check @public new.parent.example child-7.parent.example any.parent.example");
     assert_eq!(out, "new.parent.example\nchild-7.parent.example\n");
     // A new base has none that others cover. One is made if a file is gone.
-    for file in std::fs::read_dir(folder.path().join("public")).unwrap() {
+    for file in fs::read_dir(folder.path().join("public")).unwrap() {
         let path = file.unwrap().path();
         if path.file_name().unwrap() != "feed.json" {
-            std::fs::remove_file(path).unwrap();
+            fs::remove_file(path).unwrap();
         }
     }
     let said = publish(&[&others, &children, "parent.example\n"]);
     assert_eq!((numbers(&said), &said["file"]["kind"]), ([5001, 1000, 1, 1], &"base".into()));
     let said = publish(&[&others, &children]);
-    assert_eq!(numbers(&said), [5000, 0, 1000, 1]);
+    assert_eq!(numbers(&said), [5000, 0, 0, 1]);
     let (_, out, _) = tool(&folder, "check @public child-7.parent.example any.parent.example");
     assert_eq!(out, "child-7.parent.example\n");
+}
+
+/// Guards count entries, covered or not: the verdicts are the same with shards.
+#[test]
+fn guards_count_entries() {
+    let hosts = |name: &str, count| (0..count).map(|i| format!("{name}{i}.p.example\n")).collect::<String>();
+    let below = |host: &str, each: usize| -> String {
+        host.lines().flat_map(|host| (0..each).map(move |i| format!("c{i}.{host}\n"))).collect()
+    };
+    let [some, others] = ["x", "z"].map(|name| hosts(name, 100));
+    for shards in ["", "shards = 1"] {
+        let folder = TempDir::new().unwrap();
+        let tell = |lists: &str| declare(&folder, &format!("profile = \"url\"\nsign = []\n{shards}"), lists);
+        let begin = |lists: &str, texts: &[(&str, String)]| {
+            for dir in
+                ["public", "state"].map(|dir| folder.path().join(dir)).iter().filter(|dir| dir.exists())
+            {
+                fs::remove_dir_all(dir).unwrap();
+            }
+            tell(lists);
+            texts.iter().for_each(|(list, text)| write(&folder, list, text));
+            done(&folder, "feed publish @feed.toml");
+        };
+        let list = |name: &str, tag: &str| format!("{name} = {{ file = \"{name}\", tag = \"{tag}\" }}\n");
+
+        // A sixth of the entries of a tag are replaced by their parent.
+        let lists = list("a", "A") + &list("b", "B");
+        begin(&lists, &[("a", some.clone() + &below(&some, 5)), ("b", hosts("y", 100))]);
+        write(&folder, "a", "p.example\n".to_owned() + &below(&some, 5));
+        done(&folder, "feed publish @feed.toml");
+
+        // A sixth get another tag, and they covered all others of the first.
+        let lists = |tag| list("a", tag) + &list("b", "A") + &list("c", "B");
+        begin(&lists("A"), &[("a", some.clone()), ("b", below(&some, 5)), ("c", hosts("y", 10))]);
+        tell(&lists("B"));
+        done(&folder, "feed publish @feed.toml");
+
+        // Nearly all entries of a tag go, and few keys of the filter.
+        let lists =
+            list("a", "A") + &list("b", "A").replace(" }", ", max-removed = \"100%\" }") + &list("c", "C");
+        begin(&lists, &[("a", some.clone()), ("b", below(&some, 20)), ("c", hosts("y", 9000))]);
+        write(&folder, "b", below(&others, 1));
+        refused(&folder, "feed publish @feed.toml", "A: 1,900 of 2,100 keys would be removed");
+    }
+    // All entries are replaced by as many. Shards don't know their keys one by one.
+    let folder = TempDir::new().unwrap();
+    declare(&folder, "profile = \"url\"\nsign = []", "list = \"list\"");
+    write(&folder, "list", some.clone() + &below(&some, 9));
+    done(&folder, "feed publish @feed.toml");
+    write(&folder, "list", others.clone() + &below(&others, 9));
+    refused(&folder, "feed publish @feed.toml", "1,000 of 1,000 keys would be removed");
 }
 
 #[test]

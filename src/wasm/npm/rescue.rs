@@ -109,20 +109,21 @@ impl DigestList {
         if self.is_complete() {
             return false;
         }
-        let (keys, (parents, counts)) = (self.entries.keys(), self.entries.parts());
+        let (keys, parents) = (self.entries.keys(), self.entries.parents());
+        let counts: usize = self.entries.parts().map(|(_, counts)| counts.len()).sum();
         let names: usize = self.lists.iter().map(|(tag, _)| 9 + tag.len()).sum();
-        save(names + 17 + 8 * (keys.len() + parents.len()) + counts.len(), |run| {
+        save(names + 17 + 8 * (keys.len() + parents) + counts, |run| {
             for (tag, keys) in &self.lists {
                 run(&[tag.len() as u8])?;
                 run(tag.as_bytes())?;
                 run(&(*keys as u64).to_le_bytes())?;
             }
             run(&[0])?;
-            for digests in [keys, parents] {
-                run(&(digests.len() as u64).to_le_bytes())?;
-                hand_over(digests, run)?;
-            }
-            run(counts)
+            run(&(keys.len() as u64).to_le_bytes())?;
+            hand_over(keys, run)?;
+            run(&(parents as u64).to_le_bytes())?;
+            self.entries.parts().try_for_each(|(parents, _)| hand_over(parents, run))?;
+            self.entries.parts().try_for_each(|(_, counts)| run(counts))
         })
     }
 
@@ -145,7 +146,7 @@ impl DigestList {
             digests(saved.slice(count.saturating_mul(8)))
         };
         let (keys, parents) = (digests()?, digests()?);
-        self.entries = Entries::from_parts(keys, parents, copied(saved.rest())?);
+        self.entries = Entries::from_part(keys, parents, copied(saved.rest())?)?;
         saved.done()
     }
 }

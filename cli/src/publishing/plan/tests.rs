@@ -280,7 +280,7 @@ impl World {
             allow: Lists::new(),
             conflicts: 0,
             changes: None,
-            tags: Vec::new(),
+            tags: BTreeMap::new(),
             rules,
         };
         let next = if given == Given::Nothing { Err("it can't be read".to_owned()) } else { Ok(&next) };
@@ -474,7 +474,7 @@ fn keys_of_lists_that_are_dropped() {
             known.objection_to_count(now, changes, gave, &rules)
         };
         let gave = listed(&[("a", now)]);
-        let changes = Changes { removed: before + dropped - now, stay: now, retagged: 0 };
+        let changes = Changes { added: 0, removed: before + dropped - now, stay: now, retagged: 0 };
         for changes in [None, Some(changes)] {
             assert_eq!(objection(&["b", "x"], &gave, changes).is_some(), refused, "{before} {now} {dropped}");
             assert!(dropped < 500 || objection(&["x"], &gave, changes).is_some());

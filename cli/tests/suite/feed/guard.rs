@@ -256,6 +256,38 @@ fn a_list_that_is_dropped_needs_no_other_consent_and_gives_none_for_others() {
     }
 }
 
+/// What a list that goes takes with it isn't known, so no other list may be replaced, cut or tagged otherwise behind it.
+#[test]
+fn no_list_hides_behind_one_that_is_dropped() {
+    for shards in ["", "shards = 4\n"] {
+        for (renamed, name, keys, tag) in [
+            (false, "other", 1000, ""),
+            (false, "list", 1000, ", tag = \"t\""),
+            (true, "list", 90, ""),
+            (true, "list", 900, ""),
+        ] {
+            let folder = feed("");
+            hosts(&folder, "one", "list", 1000);
+            hosts(&folder, "two", "list", 1000);
+            let above = |dropped: &str| format!("{shards}dropped = {dropped}");
+            tell(&folder, &above("[]"), "one = { file = \"one\", tag = \"s\" }\ntwo = \"two\"");
+            write_list(&folder, 0..100);
+            publish(&folder, 0, "");
+            hosts(&folder, "one", name, keys);
+            let tag = if tag.is_empty() { ", tag = \"s\"" } else { tag };
+            let list = format!("{{ file = \"one\"{tag} }}");
+            // Renamed, and cut.
+            let (dropped, called) =
+                if renamed { ("[\"one\", \"two\"]", "three") } else { ("[\"two\"]", "one") };
+            tell(&folder, &above(dropped), &format!("{called} = {list}"));
+            // Shards don't know their keys one by one.
+            let is_fine = renamed && keys == 900 || name == "other" && !shards.is_empty();
+            let (code, _, err) = tool(&folder, &format!("feed publish @feed.toml {}", at(1)));
+            assert_eq!(code == 0, is_fine, "{renamed} {name} {keys} {tag}: {err}");
+        }
+    }
+}
+
 /// A list counts by its different keys: `sort -u` removes none, nor does dropping the `::` lines from a hosts file.
 /// Keys that lists share count in each.
 #[test]

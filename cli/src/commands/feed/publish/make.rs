@@ -1,5 +1,6 @@
 //! The next generation, from what `feed.toml` says.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -18,7 +19,7 @@ use crate::publishing::parts;
 use crate::publishing::plan::{Made, Next, Outputs};
 use crate::publishing::publication::Publication;
 use crate::publishing::published::Published;
-use crate::publishing::refusal::{Change, Lists, Rules};
+use crate::publishing::refusal::{Lists, Rules};
 use crate::publishing::shards::{Writer, next_tags};
 use crate::publishing::sources::{Gave, Sources};
 use crate::publishing::split::Split;
@@ -132,12 +133,12 @@ impl Make for FeedPayload {
         let notices = std::mem::take(&mut keys.notices);
         let last = last(publication, &feed.identity, feed.secret.as_ref());
         let next = whole::Next::new(&last, keys)?;
-        let changes = next.changes();
+        let changes = next.changes;
         allowed(known.objection_to_count(count, Some(changes), &gave.lists, &feed.rules))?;
         let whole::Generation { made, outputs, file, because } =
             next.make(&last, feed.declared.expires_in)?;
         let said = report::Made::Whole {
-            added: next.added,
+            added: changes.added,
             removed: changes.removed,
             retagged: is_tagged.then_some(changes.retagged),
             file,
@@ -149,7 +150,7 @@ impl Make for FeedPayload {
             allow: gave.allow,
             conflicts,
             changes: Some(changes),
-            tags: next.tag_changes,
+            tags: next.tags,
             rules: feed.rules,
         };
         let said = Said { made: said, rows, notices, covered };
@@ -173,7 +174,7 @@ impl Make for FeedPayload {
             let (absent, lists) = sources.read_allowed(head.identity.profile()?, hashing, streams)?;
             allowed(publication.known.objection_to_allowed(&lists, &feed.rules))?;
             let expires_in = head.expires.saturating_sub(head.created_at);
-            whole::again(&last, damage.clone(), head.count, &absent, expires_in)
+            whole::again(&last, damage.clone(), &absent, expires_in)
         };
         let generation = make().with_context(|| damage.clone())?;
         Ok(Some((generation.made, generation.outputs)))
@@ -210,9 +211,7 @@ impl Make for ShardsPayload {
         let mut writer = Writer::new(dir, folder, live, next_tags(last.as_ref(), &tags)?, *is_dry);
         let made = match &feed.declared.source {
             Source::Parts(dir) => of_parts(feed, dir, &sharding, publication, &mut writer),
-            Source::Lists { .. } => {
-                of_lists(feed, &sharding, last.as_ref(), publication, &mut writer, streams)
-            }
+            Source::Lists { .. } => of_lists(feed, &sharding, publication, &mut writer, streams),
         };
         match made {
             Ok((next, outputs, rows)) => {
@@ -278,7 +277,7 @@ fn of_parts<'a>(
     let expires_in = feed.declared.expires_in;
     let (made, outputs) = writer.make(feed.identity.clone(), sharding, expires_in, Some(parts));
     let (lists, allow) = (Lists::new(), Lists::new());
-    let (conflicts, changes, tags, rules) = (0, None, Vec::new(), feed.rules);
+    let (conflicts, changes, tags, rules) = (0, None, BTreeMap::new(), feed.rules);
     let next = Next { made, lists, allow, conflicts, changes, tags, rules };
     Ok((next, outputs, vec![("read", counted(writer.keys, "key", "keys") + ", of parts")]))
 }
@@ -286,7 +285,6 @@ fn of_parts<'a>(
 fn of_lists<'a>(
     feed: &Feed<'a>,
     sharding: &Sharding,
-    last: Option<&ShardsPayload>,
     publication: &Publication<ShardsPayload>,
     writer: &mut Writer,
     streams: &mut Streams,
@@ -320,9 +318,8 @@ fn of_lists<'a>(
     let (made, outputs) = writer.make(feed.identity.clone(), sharding, feed.declared.expires_in, None);
     // The tags that were dropped keep their numbers, without keys.
     let given = |name: &str| feed.rules.lists.values().any(|list| list.tag.as_deref() == Some(name));
-    let before = last.and_then(|last| last.tags.as_ref()).into_iter().flatten().zip(&writer.tags);
-    let tags = before.filter(|(_, now)| given(&now.name));
-    let tags = tags.map(|(old, now)| (now.name.clone(), Change::of_counts(old.count, now.count))).collect();
+    let tags = writer.tags.iter().filter(|tag| given(&tag.name));
+    let tags = tags.map(|tag| (tag.name.clone(), tag.count)).collect();
     let (lists, allow, rules, conflicts) = (gave.lists, gave.allow, feed.rules, conflicts.kept);
     Ok((Next { made, lists, allow, conflicts, changes: None, tags, rules }, outputs, rows))
 }
