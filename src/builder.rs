@@ -314,6 +314,33 @@ impl Builder<'_> {
         }
     }
 
+    /// Builds the filter of the members of these entries, except for those that others cover, and says how many these are.
+    /// `tagged` may have more members.
+    ///
+    /// # Errors
+    /// Those of [`Builder::build_digests`] and [`Builder::build_tagged`].
+    pub fn build_entries(
+        &self,
+        entries: Entries,
+        mut members: Vec<u64>,
+        tagged: Option<Tagged>,
+        allowed: Option<Vec<u64>>,
+    ) -> Result<(Filter, usize)> {
+        sort(&mut members)?;
+        let covered = Self::covered(&entries, &members, tagged.as_ref())?;
+        // Building takes memory, too.
+        drop(entries);
+        subtract(&mut members, &covered);
+        let filter = match tagged {
+            None => self.build_digests(&mut members, allowed.as_deref())?,
+            Some(mut tagged) => {
+                tagged.keep(&members)?;
+                self.build_tagged(&tagged, allowed.as_deref())?
+            }
+        };
+        Ok((filter, covered.len()))
+    }
+
     fn require_no_list(&self) -> Result<()> {
         let holds = self.lists.is_empty() && self.allowed.is_empty();
         Error::unless(holds, "only `build` reads the lists of a builder")
@@ -389,27 +416,7 @@ impl Builder<'_> {
             }
             allowed = Some(digests);
         }
-        self.build_entries(&entries, members, tagged, allowed)
-    }
-
-    /// Builds the filter of the members of these entries, except for those that others cover. `tagged` may have more members.
-    pub(crate) fn build_entries(
-        &self,
-        entries: &Entries,
-        mut members: Vec<u64>,
-        tagged: Option<Tagged>,
-        allowed: Option<Vec<u64>>,
-    ) -> Result<Filter> {
-        sort(&mut members)?;
-        let covered = Self::covered(entries, &members, tagged.as_ref())?;
-        subtract(&mut members, &covered);
-        match tagged {
-            None => self.of_digests(&mut members, allowed.as_deref()),
-            Some(mut tagged) => {
-                tagged.keep(&members)?;
-                self.build_tagged(&tagged, allowed.as_deref())
-            }
-        }
+        Ok(self.build_entries(entries, members, tagged, allowed)?.0)
     }
 
     /// Hands each input of a list to `take`. Fails with `no_key` if the list has lines but no input, unless somebody is told

@@ -276,7 +276,7 @@ impl DigestList {
             None => entries.members()?,
             Some(_) => std::mem::take(&mut self.members),
         };
-        Filter::new(self.builder.build_entries(&entries, members, self.tags.take(), allowed)?)
+        Filter::new(self.builder.build_entries(entries, members, self.tags.take(), allowed)?.0)
     }
 }
 

@@ -69,16 +69,7 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
         rows.push(("allowed", its.conflicts.in_words(&summary)));
         args.require_keys(members.len() as u64)?;
     }
-    let covered = Builder::covered(&entries, &members, tagged.as_ref())?;
-    drop(entries);
-    digests::subtract(&mut members, &covered);
-    let made = match &mut tagged {
-        None => builder.build_digests(&mut members, allowed.as_deref())?,
-        Some(tagged) => {
-            tagged.keep(&members)?;
-            builder.build_tagged(tagged, allowed.as_deref())?
-        }
-    };
+    let (made, covered) = builder.build_entries(entries, members, tagged, allowed)?;
     if made.stack().is_tagged() {
         rows.push(("tags", tags_in_words(made.stack().tag_counts())));
     }
@@ -86,10 +77,9 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     if keys > distinct {
         read += &format!(", {} repeated", grouped(keys - distinct));
     }
-    read += &covered_in_words(covered.len() as u64);
-    let covered = hashing.is_slotted().then_some(covered.len() as u64);
+    read += &covered_in_words(covered as u64);
+    let covered = hashing.is_slotted().then_some(covered as u64);
     rows.insert(0, ("read", read + &summary.in_words()));
-    drop(members);
     let per = if profile == Profile::Url { " per URL" } else { "" };
     let fpr =
         ("fpr", format!("{fpr} asked for{per}; expected: {}", Rates::of(made.stack(), profile).in_words()));
