@@ -1,4 +1,4 @@
-/** Whether a client accepts a manifest, as a table: steps 4 to 6 of FEED-FORMAT.md, "What a client must do". */
+/** Whether a client accepts a manifest, as a table: steps 5 to 7 of FEED-FORMAT.md, "What a client must do". */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import "../helpers/installed.mjs"; // fails if js/ is newer than the build
