@@ -81,7 +81,7 @@ const floors = new Map();
 const removals = new Map();
 const generationOf = (bytes) => JSON.parse(Buffer.from(JSON.parse(Buffer.from(bytes)).payload, "base64url")).generation;
 store.fault = (method, name) => {
-  if (method === "delete" && name.startsWith("manifest-")) wrong ??= "a floor was removed";
+  if (method === "delete" && name.startsWith("head-")) wrong ??= "a floor was removed";
 };
 
 /** The first violation that a cache or a host has seen. If thrown there, it would only be one more fault. */
@@ -167,7 +167,7 @@ class Client {
     const put = async (name, own) => {
       if (chance(0.3)) await turns(below(300));
       await fails("put", 0.04);
-      if (name.startsWith("manifest-")) {
+      if (name.startsWith("head-")) {
         const generation = generationOf(own);
         const floor = floors.get(name) ?? 0;
         if (generation < floor) wrong ??= `the floor goes back from ${floor} to ${generation}`;

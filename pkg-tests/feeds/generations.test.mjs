@@ -412,7 +412,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     cache.fault = (method) => method === "get" && assert.fail("the cache fails");
     const opened = await open();
     await answers(opened, 2, "b");
-    for (const name of cache.entries.keys()) if (/^(file|page|shard)-/.test(name)) cache.entries.delete(name);
+    for (const name of cache.entries.keys()) if (/^(base|page|shard)-/.test(name)) cache.entries.delete(name);
     cache.fault = undefined;
     host = right.publisher;
     right.publisher.publish();
@@ -500,7 +500,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     const opened = await open();
     const held = [];
     cache.fault = async (_, name) => {
-      if (name.startsWith("manifest-")) await new Promise((resolve) => held.push(resolve));
+      if (name.startsWith("head-")) await new Promise((resolve) => held.push(resolve));
       assert.fail("the cache fails");
     };
     opened.update().catch(() => {});
@@ -520,7 +520,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
       const [cache, fetch] = [memoryCache(), without(publisher)];
       const opened = await open({ cache, fetch });
       await opened.update();
-      const [name, first] = [...cache.entries].find(([name]) => name.startsWith("manifest-"));
+      const [name, first] = [...cache.entries].find(([name]) => name.startsWith("head-"));
       publisher.publish();
       publisher.publish();
       const third = publisher.manifest;

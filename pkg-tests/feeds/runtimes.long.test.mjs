@@ -294,7 +294,7 @@ test("Chromium: of two tabs, the one with the slow put doesn't set the cache bac
   const browser = await playwright();
   try {
     // A file is slow before the last look, and the manifest after it, under the lock.
-    for (const slow of ["file-", "manifest-"]) {
+    for (const slow of ["file-", "head-"]) {
       const publisher = new Publisher(base);
       const site = await serve(publisher);
       after(() => site.close());
