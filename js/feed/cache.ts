@@ -275,6 +275,7 @@ export class FeedStore<P extends Head> {
         }
       });
     } catch (cause) {
+      if (cause instanceof FilterError && cause.code === "cache") throw cause;
       throw failed("cache", "the cache could not keep the newest generation", cause);
     }
   }

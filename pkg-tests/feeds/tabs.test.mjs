@@ -5,7 +5,7 @@ import { answers, bases, floorOf, gate, older, published, RibbonFilter, tab } fr
 import { fails, noNetwork, turns } from "../helpers/following.mjs";
 import { memoryCache, webLocks, without } from "../helpers/publisher.mjs";
 
-test("another tab is ahead: its generation is a floor here, and its cache isn't set back", async () => {
+test("another tab is ahead: its generation is taken from the cache, and its cache isn't set back", async () => {
   const { publisher, site, open } = await published();
   const cache = memoryCache();
   const [one, two] = [await open({ cache }), await open({ cache })];
@@ -16,13 +16,12 @@ test("another tab is ahead: its generation is a floor here, and its cache isn't 
   await one.update();
   const newer = publisher.manifest;
   publisher.manifest = second;
-  await fails("rollback", two.update());
-  answers(two, 1);
-  publisher.manifest = newer;
   site.asked();
-  assert.equal(await two.update(), true);
+  await fails("rollback", two.update());
   answers(two, 3, { name: "third" });
-  assert.deepEqual(site.asked(), ["feed.json"]);
+  publisher.manifest = newer;
+  assert.equal(await two.update(), false);
+  assert.deepEqual(site.asked(), ["feed.json", "feed.json"]);
 });
 
 test("a generation that another tab stores in between leaves nothing behind in the cache", async () => {
@@ -135,9 +134,9 @@ for (const fails of [false, true]) {
         goOn.open();
         await one;
         assert.equal(floorOf(cache), publisher.generation, `${start}, put ${n}`);
-        // It is complete.
-        const offline = await open({ cache, fetch: noNetwork });
-        answers(offline, publisher.generation, { name: "ahead" });
+        // Without a lock, a base that is put late may have replaced the one that the head names. Then the host has it.
+        const next = await open({ cache, ...(fails && { fetch: noNetwork }) });
+        answers(next, publisher.generation, { name: "ahead" });
         assert.ok(cache.entries.size <= 3, [...cache.entries.keys()].join());
         // The slow one has its own generation, and continues from there.
         assert.equal((await one).cacheError, undefined);
@@ -153,8 +152,8 @@ test("a base and a head are put under a lock, which is held for nothing else", a
   const { publisher, open } = await published();
   const cache = memoryCache();
   const locks = webLocks();
-  const under = [];
-  cache.fault = (method, name) => void (locks.held.size > 0 && under.push(`${method} ${name.split("-")[0]}`));
+  const [under, outside] = [[], []];
+  cache.fault = (method, name) => void (locks.held.size > 0 ? under : outside).push(`${method} ${name.split("-")[0]}`);
   await withLocks(locks, async () => {
     const fetched = (...args) => (assert.equal(locks.held.size, 0), fetch(...args));
     const feed = await open({ cache, fetch: fetched });
@@ -162,7 +161,10 @@ test("a base and a head are put under a lock, which is held for nothing else", a
     under.length = 0;
     assert.equal(await feed.update(), true);
     assert.ok(under.includes("put head") && under.filter((call) => call === "put base").length === 1, under.join());
-    assert.equal(cache.fault.outside, undefined);
+    assert.ok(
+      outside.every((call) => call.startsWith("get")),
+      outside.join(),
+    );
     assert.equal(feed.cacheError, undefined);
   });
 });
