@@ -82,6 +82,10 @@ export class Shards extends Client<ShardsPayload> {
     return isNewer;
   }
 
+  protected override placed(): void {
+    this.#lack = undefined;
+  }
+
   /** Answers from the manifest in place, or from a newer one if the host has deleted files of this one meanwhile. */
   async answer<T>(signal: AbortSignal | undefined, ask: (manifest: Manifest<ShardsPayload>) => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
