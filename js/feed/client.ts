@@ -233,10 +233,10 @@ export abstract class Client<P extends Head> {
       for (let tried: string | undefined; ; tried = kept.manifest.signed) {
         kept = await unlessAborted(origin.store.head(), signal);
         this.#floor = kept?.manifest;
-        // Once more if it changes meanwhile, since another client may have replaced the base.
-        if (!kept || kept.manifest.signed === tried || !this.#isAhead(kept.manifest)) break;
-        this.#unread = await this.#restored(kept, signal);
-        if (!this.#unread) break;
+        // Another client may have replaced the base meanwhile. Then the head is another one now.
+        if (this.#unread && kept?.manifest.signed === tried) break;
+        this.#unread = kept && this.#isAhead(kept.manifest) ? await this.#restored(kept, signal) : undefined;
+        if (!kept || !this.#unread) break;
       }
       if (!this.#unread) this.#isBound = true;
       // With nothing in place, there is nothing to roll back.
