@@ -131,6 +131,28 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     assert.equal(cache.entries.size, 0);
   });
 
+  test(`a ${noun}: a write that another request of a Worker has begun isn't waited for`, async (context) => {
+    const { publisher, open } = await published();
+    const cache = memoryCache();
+    const opened = await open({ cache });
+    await opened.update();
+    const requests = workerRequests(context);
+    let hung = 0;
+    cache.fault = (method) => method === "put" && new Promise(() => hung++);
+    publisher.publish();
+    opened.update().catch(() => {});
+    while (hung === 0) await turns();
+    requests.at = 2;
+    cache.fault = undefined;
+    publisher.publish();
+    assert.equal(await opened.update(), true);
+    await answers(opened, 3);
+    assert.equal(opened.cacheError, undefined);
+    assert.equal((await open({ cache, fetch: noNetwork })).generation, 3);
+    await opened.forget();
+    assert.equal(cache.entries.size, 0);
+  });
+
   test(`a ${noun}: options of a wrong type`, async () => {
     const { publisher, site } = await published();
     const { publicKey } = publisher.key;

@@ -1,9 +1,9 @@
 /** Tabs that share a cache: the slower one never sets it back. */
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { answers, bases, floorOf, gate, older, published, RibbonFilter, tab } from "../helpers/feeds.mjs";
-import { fails, noNetwork, turns } from "../helpers/following.mjs";
-import { memoryCache, webLocks, without } from "../helpers/publisher.mjs";
+import { answers, bases, basesIn, floorOf, gate, older, published, RibbonFilter, tab } from "../helpers/feeds.mjs";
+import { fails, noNetwork, tens, turns } from "../helpers/following.mjs";
+import { memoryCache, Publisher, webLocks, without } from "../helpers/publisher.mjs";
 
 test("another tab is ahead: its generation is taken from the cache, and its cache isn't set back", async () => {
   const { publisher, site, open } = await published();
@@ -196,6 +196,86 @@ test("while one tab puts a manifest, another waits before putting its own", asyn
     assert.deepEqual([one.cacheError, two.cacheError], [undefined, undefined]);
     two.close();
   });
+});
+
+test("the lock is held until a put that was given up on has ended", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  const slow = tab(cache);
+  const fetch = without(publisher);
+  await withLocks(webLocks(), async () => {
+    const [one, two] = [await open({ cache: slow, fetch }), await open({ cache, fetch })];
+    await Promise.all([one.update(), two.update()]);
+    publisher.delta("slow");
+    const [hung, goOn] = [gate(), gate()];
+    slow.fault = async (method) => {
+      if (method !== "put") return;
+      hung.open();
+      await goOn.opened;
+    };
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      const tick = (milliseconds) => mock.timers.tick(milliseconds);
+      const updating = one.update();
+      await hung.opened;
+      assert.equal(await tens(updating, tick), 1);
+      assert.match(one.cacheError.message, /doesn't answer/);
+      publisher.delta("ahead");
+      await tens(two.update(), tick);
+      assert.match(two.cacheError.message, /lock/);
+      // It takes effect, but not after a newer one.
+      goOn.open();
+      await turns();
+    } finally {
+      mock.timers.reset();
+    }
+    assert.equal(floorOf(cache), 2);
+    slow.fault = undefined;
+    assert.equal(await two.update(), false);
+    assert.equal(await one.update(), true);
+    assert.equal(floorOf(cache), 3);
+    assert.deepEqual([one.cacheError, two.cacheError], [undefined, undefined]);
+  });
+});
+
+test("a start reads the head once more if another tab has replaced the base meanwhile", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  const two = await open({ cache });
+  await two.update();
+  publisher.base(bases.b).delta("third");
+  const view = tab(cache);
+  let heads = 0;
+  view.fault = async (method, name) => {
+    if (method !== "get") return;
+    if (name.startsWith("head-")) heads++;
+    else if (heads === 1) await two.update();
+  };
+  answers(await open({ cache: view, fetch: noNetwork }), 3, { name: "third", which: "b" });
+  // One whose base is gone is read once more, and no more often.
+  for (const name of basesIn(cache)) cache.entries.delete(name);
+  const asked = [];
+  view.fault = async (method, name) => void asked.push(`${method} ${name.split("-")[0]}`);
+  await fails("network", open({ cache: view, fetch: noNetwork }));
+  const read = ["get head", "get base", "get base", "get head"];
+  assert.deepEqual(asked, [...read, ...read]);
+});
+
+test("a tab isn't turned to another feed that a second tab has found after the cache was emptied", async () => {
+  const { publisher, site, open } = await published();
+  const cache = memoryCache();
+  const one = await open({ cache });
+  await one.update();
+  cache.entries.clear();
+  const other = new Publisher(bases.b);
+  Object.assign(other, { key: publisher.key, signers: [publisher.key], feedId: "b".repeat(32), generation: 9 });
+  other.publish();
+  site.publisher = other;
+  answers(await open({ cache }), 10, { which: "b" });
+  await fails("wrong_feed", one.update());
+  answers(one, 1);
+  assert.match(one.cacheError.message, /another tab has found the feed b{32}/);
+  assert.equal(floorOf(cache), 10);
 });
 
 test("a lock that isn't free within five seconds is a cacheError, until the next update", async () => {
