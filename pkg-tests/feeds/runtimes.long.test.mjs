@@ -313,7 +313,7 @@ test("Chromium: of two tabs, the one with the slow put doesn't set the cache bac
       };
       const [one, two] = [await tab(), await tab()];
       for (const page of [one, two]) assert.equal(await page.evaluate(() => globalThis.feed.update()), false);
-      publisher.base(RibbonFilter.from(["evil.example", slow])).delta("second");
+      publisher.base(RibbonFilter.from(["evil.example", slow]));
       await one.evaluate((slow) => {
         const { put } = Cache.prototype;
         return new Promise((hung) => {
