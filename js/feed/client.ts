@@ -191,7 +191,7 @@ export abstract class Client<P extends Head> {
     try {
       // Opening has waited for the cache already.
       if (before) this.origin.store.askAgain();
-      // Step 1, since the host may not answer.
+      // Step 1, before the host, which may not answer.
       kept = await this.#read(signal);
       // Steps 2 to 4.
       const found = await this.fromHost(signal, (held) => this.origin.found(held));
