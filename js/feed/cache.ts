@@ -254,13 +254,13 @@ export class FeedStore<P extends Head> {
     if (this.#cache === null) return true;
     try {
       return await this.#alone(async () => {
-        for (;;) {
+        for (let tries = 0; tries < 3; tries++) {
           const kept = await this.head();
           if (!isOlder(kept, manifest)) return false;
           const slot = await this.#keepBase(kept, manifest, base);
           // Without locks, another client may have put one meanwhile.
           const again = await this.head();
-          if (again?.manifest.signed !== kept?.manifest.signed) continue;
+          if (again?.manifest.signed !== kept?.manifest.signed || again?.slot !== kept?.slot) continue;
           const start = new Uint8Array(START);
           start[0] = slot;
           new DataView(start.buffer).setUint32(1, manifest.source.length, true);
@@ -273,6 +273,7 @@ export class FeedStore<P extends Head> {
           await quietly(() => this.#delete(gone));
           return true;
         }
+        throw new FilterError("cache", "the cache has another generation each time that it is read");
       });
     } catch (cause) {
       if (cause instanceof FilterError && cause.code === "cache") throw cause;

@@ -230,13 +230,12 @@ export abstract class Client<P extends Head> {
     let kept: Kept<P> | undefined;
     this.#unread = undefined;
     try {
-      for (let tried: string | undefined; ; tried = kept.manifest.signed) {
+      // Twice if need be: another client may have replaced head and base in between.
+      for (let reads = 0; reads < 2; reads++) {
         kept = await unlessAborted(origin.store.head(), signal);
         this.#floor = kept?.manifest;
-        // Another client may have replaced the base meanwhile. Then the head is another one now.
-        if (this.#unread && kept?.manifest.signed === tried) break;
         this.#unread = kept && this.#isAhead(kept.manifest) ? await this.#restored(kept, signal) : undefined;
-        if (!kept || !this.#unread) break;
+        if (!this.#unread) break;
       }
       if (!this.#unread) this.#isBound = true;
       // With nothing in place, there is nothing to roll back.

@@ -558,6 +558,27 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     }
   });
 
+  test(`a ${noun}: a cache that has another head each time that it is read is given up on`, async () => {
+    const { publisher, open } = await published();
+    const [cache, fetch] = [memoryCache(), without(publisher)];
+    const heads = [];
+    for (let i = 0; i < 2; i++) {
+      const opened = await open({ cache, fetch });
+      await opened.update();
+      opened.close();
+      heads.push([...cache.entries].find(([name]) => name.startsWith("head-")));
+      publisher.publish();
+    }
+    for (const name of cache.entries.keys()) if (name.startsWith("base-")) cache.entries.delete(name);
+    let reads = 0;
+    const get = cache.get.bind(cache);
+    cache.get = async (name) => (name === heads[0][0] ? heads[reads++ % 2][1] : get(name));
+    const opened = await open({ cache, fetch });
+    await opened.update();
+    await answers(opened, 3);
+    assert.equal(opened.cacheError.code, "cache");
+  });
+
   test(`a ${noun}: one failed read of a cache does no harm if it has nothing newer`, async () => {
     const { publisher, open } = await published();
     const cache = memoryCache();
