@@ -1,6 +1,6 @@
 /** What a client of a feed or a sharded filter keeps for its next start. */
 
-import { attempt, invalidParameter, plainBytes } from "../boundary/input.js";
+import { attempt, concat, invalidParameter, plainBytes } from "../boundary/input.js";
 import { failed, quietly } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import { sha256 as newSha256 } from "../plain/sha256.js";
@@ -79,24 +79,29 @@ export interface PageOrShard extends SignedFile {
   index: number;
 }
 
+/** @internal A head, as it was read from a cache. */
+export interface Kept<P extends Head> {
+  manifest: Manifest<P>;
+  /** The slot that has its base: 0 or 1. */
+  slot: number;
+  /** All of it, unverified. */
+  bytes: Uint8Array;
+  /** Its deltas by their hashes, unverified. */
+  deltas: Map<string, Uint8Array>;
+}
+
 /** @internal What a cache keeps of the feed or sharded filter at a URL, for clients that trust these keys. */
 export class FeedStore<P extends Head> {
   #cache: FeedCache | null;
-  #url: string;
+  #whose: string[];
   #keys: TrustedKeys;
   #kind: Kind<P>;
-  /** The hashes of the files that were there when they were looked for last. */
-  #files = new Set<string>();
-  /** Whether a read has timed out. The cache isn't asked again until it answers, or until {@link askAgain}. */
-  #isSilent = false;
-  /** Whether the cache has ever shown a manifest that was kept. */
-  #hasShown = false;
-  /** Called when the cache next answers or is given up on, except for pages and shards. */
-  #steps = new Set<() => void>();
+  /** The calls that were given up on, and haven't ended yet. Nothing more is asked or written until they have. */
+  #late = { read: new Set<unknown>(), write: new Set<unknown>() };
 
   constructor(cache: FeedCache | null, url: string, keys: TrustedKeys, kind: Kind<P>) {
     this.#cache = cache;
-    this.#url = url.replace(/#.*/s, "");
+    this.#whose = [url.replace(/#.*/s, ""), ...keys.names];
     this.#keys = keys;
     this.#kind = kind;
   }
@@ -106,357 +111,231 @@ export class FeedStore<P extends Head> {
     return this.#cache !== null;
   }
 
-  /** Whether the cache has ever shown a manifest that was kept. One that the page may not use never does. */
-  get hasShown(): boolean {
-    return this.#hasShown;
-  }
-
-  /** Allows asking a cache again that has timed out: its answer may never come. */
+  /** Allows reading again although a read was given up on: its answer may never come. */
   askAgain(): void {
-    this.#isSilent = false;
+    this.#late.read.clear();
   }
 
-  /** Forgets which files were there: the cache has lost its manifest. */
-  lost(): void {
-    this.#files.clear();
+  #name(kind: "head" | "base" | PageOrShard["kind"], ...of: number[]): string {
+    const hash = newSha256();
+    hash.update(new TextEncoder().encode([kind, ...of, ...this.#whose].join("\n")));
+    return `${kind}-${hash.finish()}`;
   }
 
-  /** Waits for work with the cache. Throws `cache` if the cache doesn't answer for too long; the work goes on. */
-  async patiently<T>(done: Promise<T>): Promise<T> {
-    let isOver = false;
-    const over = () => (isOver = true);
-    done.then(over, over);
-    // A slow cache isn't silent.
-    while (!isOver) {
-      let step!: () => void;
-      const stepped = new Promise<void>((resolve) => this.#steps.add((step = resolve)));
-      // A promise that all waited for would hold on to each of them.
-      await patiently(Promise.race([done, stepped])).finally(() => this.#steps.delete(step));
+  /** Calls the cache. Throws if it takes too long; what the cache is doing goes on. */
+  async #call<T>(kind: "read" | "write", call: (cache: FeedCache) => Promise<T>): Promise<T | undefined> {
+    const cache = this.#cache;
+    if (cache === null) return undefined;
+    const late = this.#late[kind];
+    const silent = new FilterError("cache", "the cache doesn't answer");
+    if (late.size > 0) throw silent;
+    const answer = (async () => call(cache))();
+    let timer: ReturnType<typeof setTimeout>;
+    const over = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        late.add(answer);
+        quietly(() => answer).then(() => late.delete(answer));
+        reject(silent);
+      }, ANSWER);
+    });
+    try {
+      return await Promise.race([answer, over]);
+    } finally {
+      clearTimeout(timer!);
     }
-    return done;
   }
 
-  /** Notes that a call of the cache has ended. */
-  #stepped(): void {
-    for (const step of this.#steps) step();
+  /** Unverified bytes. A cache that fails throws `cache`, unlike one that has nothing. */
+  async #get(name: string): Promise<Uint8Array | undefined> {
+    try {
+      const bytes = (await this.#call("read", (cache) => cache.get(name))) ?? undefined;
+      return bytes === undefined ? undefined : plainBytes(bytes, "what it returns must be a");
+    } catch (cause) {
+      throw failed("cache", "the cache could not be read", cause);
+    }
   }
 
   async #put(name: string, bytes: Uint8Array): Promise<void> {
-    await this.#cache?.put(name, bytes);
-    this.#stepped();
+    await this.#call("write", (cache) => cache.put(name, bytes));
   }
 
   /** Removes what has these names, a few at a time. */
   async #delete(names: string[]): Promise<void> {
     for (let i = 0; i < names.length; i += AT_ONCE) {
-      const remove = async (name: string) => {
-        await this.#cache?.delete(name);
-        this.#stepped();
-      };
+      const remove = (name: string) => this.#call("write", (cache) => cache.delete(name));
       await Promise.all(names.slice(i, i + AT_ONCE).map(remove));
     }
   }
 
-  /**
-   * A name that depends on the feed and the trusted keys or, if unsigned, the URL: an unsigned feed may claim any id.
-   */
-  #name(kind: "feed" | "manifest" | "next" | "file" | PageOrShard["kind"], ...of: string[]): string {
-    const { names } = this.#keys;
-    const hash = newSha256();
-    hash.update(new TextEncoder().encode([kind, ...of, ...(names.length > 0 ? names : [this.#url])].join("\n")));
-    return `${kind}-${hash.finish()}`;
-  }
-
-  /** The name under which the id of the URL's feed is stored. */
-  get #pointer(): string {
-    return this.#name("feed", this.#url);
-  }
-
-  /** Unverified bytes. A cache that fails throws `cache`, unlike one that has nothing. */
-  async #get(name: string, most: number, isStep = true): Promise<Uint8Array | undefined> {
-    const cache = this.#cache;
-    if (cache === null) return undefined;
-    if (this.#isSilent) throw late();
-    let hasAnswered = false;
-    const answered = () => {
-      hasAnswered = true;
-      this.#isSilent = false;
-    };
-    try {
-      const answer = (async () => cache.get(name))();
-      answer.then(answered, answered);
-      const bytes = (await patiently(answer)) ?? undefined;
-      if (bytes === undefined) return undefined;
-      const plain = plainBytes(bytes, "what it returns must be a");
-      return plain.length <= most ? plain : undefined;
-    } catch (cause) {
-      if (!hasAnswered) this.#isSilent = true;
-      throw failed("cache", "the cache could not be read", cause);
-    } finally {
-      if (isStep) this.#stepped();
-    }
-  }
-
-  /** The id in the pointer, if it is one. */
-  async #feedId(): Promise<string | undefined> {
-    const bytes = await this.#get(this.#pointer, 32);
-    const text = new TextDecoder().decode(bytes?.slice());
-    return /^[0-9a-f]{32}$/.test(text) ? text : undefined;
-  }
-
-  /** The manifest of a feed that is kept, or the next one, whose files have begun to arrive. */
-  async #manifest(kind: "manifest" | "next", feedId: string): Promise<Manifest<P> | undefined> {
-    const bytes = await this.#get(this.#name(kind, feedId), LONGEST);
-    if (bytes === undefined) return undefined;
-    const manifest = await readManifest(bytes.slice(), this.#keys, this.#kind).catch((error: unknown) => {
-      // A manifest that no longer verifies counts as missing.
+  /** The head, if there is one that verifies. Throws `cache` if it can't be read. */
+  async head(): Promise<Kept<P> | undefined> {
+    const bytes = await this.#get(this.#name("head"));
+    if (bytes === undefined || bytes.length < START) return undefined;
+    let at = START + new DataView(bytes.buffer, bytes.byteOffset).getUint32(1, true);
+    // Steps 3 and 4, on a copy: the cache may change its own.
+    const source = bytes.slice(START, Math.min(at, START + LONGEST));
+    const manifest = await readManifest(source, this.#keys, this.#kind).catch((error: unknown) => {
       if (error instanceof FilterError) return undefined;
       throw error;
     });
-    if (manifest?.feedId !== feedId) return undefined;
-    if (kind === "manifest") this.#hasShown = true;
-    return manifest;
-  }
-
-  /** The manifest of the feed that was first seen at the URL. Throws `cache` if that can't be read. */
-  async first(): Promise<Manifest<P> | undefined> {
-    const feedId = await this.#feedId();
-    return feedId === undefined ? undefined : this.manifest(feedId);
-  }
-
-  /** The manifest with the highest generation of a feed. Throws `cache` if that can't be read. */
-  manifest(feedId: string): Promise<Manifest<P> | undefined> {
-    return this.#manifest("manifest", feedId);
-  }
-
-  /** A file of a feed, unverified. Throws `cache` if it can't be read. */
-  file({ feedId }: Head, { sha256, bytes }: SignedFile): Promise<Uint8Array | undefined> {
-    return this.#get(this.#name("file", feedId, sha256), bytes);
+    if (manifest === undefined) return undefined;
+    const deltas = new Map<string, Uint8Array>();
+    for (const file of this.#kind.files(manifest).slice(1))
+      deltas.set(file.sha256, bytes.subarray(at, (at += file.bytes)));
+    return { manifest, slot: bytes[0]! & 1, bytes, deltas };
   }
 
   /**
-   * Checks again that the files of a generation are there. A cache may lose one and keep another, and what can't be
-   * read is put again.
+   * What `use` makes of a base. It gets the unverified bytes in this slot, and those in the other if it returns nothing.
+   * A slot that can't be read is as good as an empty one: the base is fetched, or put, again.
    */
-  async look(manifest: Manifest<P>): Promise<void> {
-    for (const file of this.#kind.files(manifest)) {
-      if (!this.#files.has(file.sha256)) continue;
-      const bytes = await this.file(manifest, file).catch(() => undefined);
-      if (bytes?.length !== file.bytes) this.#files.delete(file.sha256);
-      // A cache that took too long isn't waited for again. It may answer for something else.
-      if (this.#isSilent) break;
+  async base<T>(
+    { bytes }: SignedFile,
+    slot: number,
+    use: (bytes: Uint8Array, slot: number) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    for (const its of [slot, 1 - slot]) {
+      const kept = await this.#get(this.#name("base", its)).catch(() => undefined);
+      const made = kept?.length === bytes ? await use(kept, its) : undefined;
+      if (made !== undefined) return made;
     }
-    this.askAgain();
+    return undefined;
   }
 
   /** A page or a shard, unverified. Throws `cache` if it can't be read. */
-  part({ feedId }: Head, { kind, index, bytes }: PageOrShard): Promise<Uint8Array | undefined> {
-    return this.#get(this.#name(kind, feedId, String(index)), bytes, false);
+  part({ kind, index }: PageOrShard): Promise<Uint8Array | undefined> {
+    return this.#get(this.#name(kind, index));
   }
 
   /** Stores a page or a shard, replacing that of another generation. Throws `cache` if that fails. */
-  async keepPart({ feedId }: Head, { kind, index }: PageOrShard, bytes: Uint8Array): Promise<void> {
+  async keepPart({ kind, index }: PageOrShard, bytes: Uint8Array): Promise<void> {
     try {
-      await this.#cache?.put(this.#name(kind, feedId, String(index)), bytes);
+      await this.#put(this.#name(kind, index), bytes);
     } catch (cause) {
       throw new FilterError("cache", `the cache could not keep a ${kind}; is it full?`, { cause });
     }
   }
 
-  /** Notes that the file of this hash is there. */
-  has(sha256: string): void {
-    this.#files.add(sha256);
+  /** Stores the base of a generation that isn't complete yet. If that fails, {@link keep} will report it. */
+  async begin(manifest: Manifest<P>, base: () => Uint8Array): Promise<void> {
+    if (this.#cache === null) return;
+    await quietly(() =>
+      this.#alone(async () => {
+        const kept = await this.head();
+        if (isOlder(kept, manifest)) await this.#keepBase(kept, manifest, base);
+      }),
+    );
   }
 
-  /** Whether the file of this hash was there when it was looked for last. */
-  holds(sha256: string): boolean {
-    return this.#files.has(sha256);
-  }
-
-  #hashes(manifest: Manifest<P> | undefined): string[] {
-    return manifest ? this.#kind.files(manifest).map(({ sha256 }) => sha256) : [];
-  }
-
-  /** Removes those of the files that none of the manifests names. */
-  async #remove(feedId: string, files: Iterable<string>, manifests: (Manifest<P> | undefined)[]): Promise<void> {
-    const named = new Set(manifests.flatMap((manifest) => this.#hashes(manifest)));
-    const gone = [...new Set(files)].filter((sha256) => !named.has(sha256));
-    await this.#delete(gone.map((sha256) => this.#name("file", feedId, sha256)));
-    // Only now: what couldn't be removed is tried again.
-    for (const sha256 of gone) this.#files.delete(sha256);
-  }
-
-  /** Stores the manifest whose files come next, so that they can be found even if this is never completed. */
-  async #begin(manifest: Manifest<P>): Promise<void> {
-    const { feedId, source, signed } = manifest;
-    const next = await this.#manifest("next", feedId);
-    if (next?.signed === signed) return;
-    const kept = await this.#manifest("manifest", feedId);
-    // What neither of them names may be gone: removed by another tab, or by the browser.
-    const named = new Set([...this.#hashes(next), ...this.#hashes(kept)]);
-    for (const sha256 of this.#files) if (!named.has(sha256)) this.#files.delete(sha256);
-    await this.#remove(feedId, this.#hashes(next), [manifest, kept]);
-    await this.#point(feedId);
-    // A copy, since a cache may change or transfer what it is given.
-    await this.#put(this.#name("next", feedId), source.slice());
-  }
-
-  /** Binds the URL to a feed. That holds once its manifest is kept. */
-  async #point(feedId: string): Promise<void> {
-    const present = await this.#feedId();
-    if (present === feedId) return;
-    if (present !== undefined && (await this.#manifest("manifest", present))) {
-      throw new FilterError("wrong_feed", `another tab has found the feed ${present}`);
-    }
-    await this.#put(this.#pointer, new TextEncoder().encode(feedId));
-  }
-
-  /** Stores a file of a generation that isn't complete yet. If that fails, {@link keep} will report it. */
-  async keepFile(manifest: Manifest<P>, file: SignedFile, bytes: () => Uint8Array | undefined): Promise<void> {
-    if (this.#cache === null || this.#files.has(file.sha256)) return;
-    await quietly(async () => {
-      // Now, since its filter may be freed soon.
-      const own = bytes();
-      if (own === undefined) return;
-      await this.#begin(manifest);
-      await this.#putFile(manifest, file, own);
+  /** Puts the base of a generation where the head's isn't, unless it is there. Returns the slot that has it. */
+  async #keepBase(kept: Kept<P> | undefined, manifest: Manifest<P>, base: () => Uint8Array): Promise<number> {
+    const [file] = this.#kind.files(manifest);
+    const slot = kept?.slot ?? 0;
+    if (file === undefined) return slot;
+    const there = await this.base(file, slot, async (bytes, its) => {
+      const hash = newSha256();
+      hash.update(bytes);
+      return hash.finish() === file.sha256 ? its : undefined;
     });
-  }
-
-  async #putFile({ feedId }: Head, { sha256 }: SignedFile, bytes: Uint8Array): Promise<void> {
-    await this.#put(this.#name("file", feedId, sha256), bytes);
-    this.#files.add(sha256);
+    if (there !== undefined) return there;
+    // If a slot didn't answer, the cache may answer for something else.
+    this.askAgain();
+    const mayStay = kept && this.#kind.files(kept.manifest)[0]!.sha256 !== file.sha256;
+    const free = mayStay ? 1 - slot : slot;
+    await this.#put(this.#name("base", free), base());
+    return free;
   }
 
   /**
-   * Stores a new generation, and then removes the files of the old one. If that fails, it removes what it has put, so
-   * that the old one stays complete, and throws `cache`. A newer generation in the cache stays and is returned: another
-   * tab stored it, or this one did earlier and couldn't read it when it opened.
+   * Step 13: stores the generation in place, with its deltas. Throws `cache` if that fails; the old one stays complete.
+   * Returns false if the cache has a newer one, which another tab stored.
    */
-  async keep(
-    manifest: Manifest<P>,
-    bytesOf: (sha256: string) => Uint8Array | undefined,
-  ): Promise<Manifest<P> | undefined> {
-    if (this.#cache === null) return undefined;
-    const { feedId, source, generation, signed } = manifest;
-    const name = this.#name("manifest", feedId);
+  async keep(manifest: Manifest<P>, deltas: Uint8Array[], base: () => Uint8Array): Promise<boolean> {
+    if (this.#cache === null) return true;
     try {
-      const old = await this.#manifest("manifest", feedId);
-      const files = await this.#putFiles(manifest, old, bytesOf).then(
-        () => undefined,
-        (cause: unknown) => ({ cause }),
-      );
-      let put: Manifest<P> | undefined;
-      let replaced: Manifest<P> | undefined;
-      let newer: Manifest<P> | undefined;
-      await alone(name, async () => {
-        // Another tab may be ahead by now.
-        const kept = await this.#manifest("manifest", feedId);
-        if (kept && kept.generation > generation) {
-          newer = kept;
-          return;
+      return await this.#alone(async () => {
+        for (let tries = 0; tries < 3; tries++) {
+          const kept = await this.head();
+          if (!isOlder(kept, manifest)) return false;
+          const slot = await this.#keepBase(kept, manifest, base);
+          // Without locks, another client may have put one meanwhile.
+          const again = await this.head();
+          if (again?.manifest.signed !== kept?.manifest.signed || again?.slot !== kept?.slot) continue;
+          const start = new Uint8Array(START);
+          start[0] = slot;
+          new DataView(start.buffer).setUint32(1, manifest.source.length, true);
+          const head = concat([start, manifest.source, ...deltas]);
+          const isThere = again?.bytes.length === head.length && head.every((byte, i) => byte === again.bytes[i]);
+          if (!isThere) await this.#put(this.#name("head"), head);
+          const gone = this.#parts(kept?.manifest, manifest);
+          if (kept && kept.slot !== slot) gone.push(this.#name("base", kept.slot));
+          // What stays is replaced some day.
+          await quietly(() => this.#delete(gone));
+          return true;
         }
-        replaced = kept;
-        try {
-          if (files) throw files.cause;
-          // In that case no file was put. A store may return stale data.
-          if (old && old.generation > generation) throw new FilterError("cache", "the cache had a newer generation");
-          if (kept?.generation === generation && kept.signed !== signed) {
-            throw new FilterError("rollback", "another tab has another payload of this generation");
-          }
-          await this.#point(feedId);
-          // Last, since nothing needs to be undone after it.
-          await this.#put(name, source.slice());
-          put = manifest;
-        } catch (cause) {
-          await quietly(() => this.#tidy(manifest, [old]));
-          throw cause;
-        }
+        throw new FilterError("cache", "the cache has another generation each time that it is read");
       });
-      // Another tab may have kept one in between.
-      await quietly(() => this.#tidy(manifest, [old, replaced], put));
-      return newer;
     } catch (cause) {
+      if (cause instanceof FilterError && cause.code === "cache") throw cause;
       throw failed("cache", "the cache could not keep the newest generation", cause);
     }
   }
 
-  /** Puts the files that aren't there. */
-  async #putFiles(
-    manifest: Manifest<P>,
-    old: Manifest<P> | undefined,
-    bytesOf: (sha256: string) => Uint8Array | undefined,
-  ): Promise<void> {
-    if (old && old.generation > manifest.generation) return;
-    const { feedId } = manifest;
-    // Another tab may have removed what neither of these names.
-    const named = new Set([...this.#hashes(old), ...this.#hashes(await this.#manifest("next", feedId))]);
-    const missing: [SignedFile, Uint8Array][] = [];
-    for (const file of this.#kind.files(manifest)) {
-      const { sha256 } = file;
-      if (this.#files.has(sha256) && named.has(sha256)) continue;
-      // Another tab may have put what this one no longer has.
-      const bytes = bytesOf(sha256) ?? (await this.file(manifest, file));
-      // Before anything is put: if one is missing, the others are of no use.
-      if (bytes?.length !== file.bytes) throw new FilterError("cache", `the file ${sha256} is gone`);
-      missing.push([file, bytes]);
-    }
-    for (const [file, bytes] of missing) {
-      await this.#begin(manifest);
-      await this.#putFile(manifest, file, bytes);
-    }
-  }
-
-  /** Removes what the stored manifest doesn't name, unless another tab has begun a newer one. */
-  async #tidy(mine: Manifest<P>, olds: (Manifest<P> | undefined)[], put?: Manifest<P>): Promise<void> {
-    const { feedId } = mine;
-    const read = await this.#manifest("manifest", feedId);
-    // A store may return stale data.
-    const kept = put && !(read && read.generation > put.generation) ? put : read;
-    const next = await this.#manifest("next", feedId);
-    const isAhead = next && next.generation > Math.max(mine.generation, kept?.generation ?? 0);
-    const files = [...olds, mine, next].flatMap((manifest) => this.#hashes(manifest));
-    await this.#remove(feedId, [...this.#files, ...files], [kept, isAhead ? next : undefined]);
-    for (const old of olds) await this.#removeParts(feedId, old, kept);
-    if (isAhead) return;
-    if (next) await this.#delete([this.#name("next", feedId)]);
-    if (!kept && (await this.#feedId()) === feedId) await this.#delete([this.#pointer]);
-  }
-
-  /** Removes the parts of one manifest beyond those of another, or of none. */
-  async #removeParts(feedId: string, of: Manifest<P> | undefined, beyond?: Manifest<P>): Promise<void> {
+  /** The names of the parts of one generation beyond those of another, or of none. */
+  #parts(of: Manifest<P> | undefined, beyond?: Manifest<P>): string[] {
     const left = new Map(beyond && this.#kind.parts(beyond));
     const names = [];
     for (const [part, count] of of ? this.#kind.parts(of) : [])
-      for (let i = left.get(part) ?? 0; i < count; i++) names.push(this.#name(part, feedId, String(i)));
-    await this.#delete(names);
+      for (let i = left.get(part) ?? 0; i < count; i++) names.push(this.#name(part, i));
+    return names;
   }
 
-  /**
-   * Removes everything of the feed, and of the feed bound to the URL under these keys. `present` is the generation that
-   * the client has in place, if it trusts these keys: its manifest may not be stored. Throws `cache` if that fails.
-   */
-  async forget(feedId: string, present?: Manifest<P>): Promise<void> {
+  /** Removes everything. `present` is the generation in place, whose head may not be stored. Throws `cache`. */
+  async forget(present?: Manifest<P>): Promise<void> {
     try {
-      for (const id of new Set([feedId, await this.#feedId()]))
-        if (id !== undefined) await this.#forget(id, present?.feedId === id ? present : undefined);
-      await this.#delete([this.#pointer]);
+      const kept = (await this.head())?.manifest;
+      await this.#delete([0, 1].map((slot) => this.#name("base", slot)));
+      await this.#delete([...this.#parts(present), ...this.#parts(kept, present)]);
+      await this.#delete([this.#name("head")]);
     } catch (cause) {
       throw new FilterError("cache", "the cache could not remove it all", { cause });
     }
   }
 
-  async #forget(feedId: string, present: Manifest<P> | undefined): Promise<void> {
-    await this.#remove(feedId, this.#hashes(present), []);
-    await this.#removeParts(feedId, present);
-    for (const kind of ["next", "manifest"] as const) {
-      const manifest = await this.#manifest(kind, feedId);
-      await this.#remove(feedId, [...this.#files, ...this.#hashes(manifest)], []);
-      await this.#removeParts(feedId, manifest, present);
-      await this.#delete([this.#name(kind, feedId)]);
-    }
+  /**
+   * Runs while no other page of this origin does so for the same head, if locks are available. The lock is held until
+   * all writes have ended, also those that were given up on.
+   */
+  #alone<T>(run: () => Promise<T>): Promise<T> {
+    const locks = lockManager();
+    if (!locks) return run();
+    const stop = new AbortController();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        reject(new Error("another page holds the lock"));
+        stop.abort();
+      }, LOCK);
+      const begin = async () => {
+        clearTimeout(timer);
+        if (stop.signal.aborted) return;
+        const running = run();
+        resolve(running);
+        await quietly(() => running);
+        await Promise.allSettled(this.#late.write);
+      };
+      const request = async () => locks.request(`bloom-wasm ${this.#name("head")}`, { signal: stop.signal }, begin);
+      request().catch((error: unknown) => {
+        clearTimeout(timer);
+        // A page with an opaque origin has locks but may not use them.
+        if (Object(error).name === "SecurityError") resolve(run());
+        else reject(error);
+      });
+    });
   }
 }
+
+/** The length of what stands before the manifest in a head: the slot, and the manifest's length. */
+const START = 5;
 
 /** The longest wait for a lock, and for a cache that doesn't answer, in milliseconds. */
 const [LOCK, ANSWER] = [5_000, 10_000];
@@ -464,52 +343,14 @@ const [LOCK, ANSWER] = [5_000, 10_000];
 /** How many names are deleted at once. */
 const AT_ONCE = 16;
 
-function late(): FilterError {
-  return new FilterError("cache", "the cache doesn't answer");
-}
-
-/** @internal Waits for a cache's answer. Throws `cache` if it takes too long; what the cache is doing goes on. */
-export function patiently<T>(answer: Promise<T>): Promise<T> {
-  return within(ANSWER, answer, late);
-}
-
-/** The promise's result. Throws another error if it takes longer than that many milliseconds. */
-async function within<T>(milliseconds: number, promise: Promise<T>, late: () => unknown): Promise<T> {
-  let timer: ReturnType<typeof setTimeout>;
-  const over = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late()), milliseconds);
-  });
-  try {
-    return await Promise.race([promise, over]);
-  } finally {
-    clearTimeout(timer!);
-  }
-}
-
-/** Runs while no other page of this origin runs something under the same name, if locks are available. */
-async function alone(name: string, run: () => Promise<void>): Promise<void> {
-  const locks = lockManager();
-  if (!locks) return run();
-  const stop = new AbortController();
-  let running: Promise<void> | undefined;
-  let begun!: () => void;
-  const turn = new Promise<void>((resolve) => (begun = resolve));
-  const begin = () => {
-    // It was given up on.
-    if (stop.signal.aborted) return undefined;
-    begun();
-    return (running = run());
-  };
-  try {
-    const ended = (async () => locks.request(`bloom-wasm ${name}`, { signal: stop.signal }, begin))();
-    await within(LOCK, Promise.race([turn, ended]), () => new Error("another page holds the lock"));
-    await ended;
-  } catch (error) {
-    stop.abort();
-    // A page with an opaque origin has locks but may not use them.
-    if (running || Object(error).name !== "SecurityError") throw error;
-    await run();
-  }
+/** Whether a generation may replace a head, which isn't newer. Throws if it's of another feed, or contradicts it. */
+function isOlder<P extends Head>(kept: Kept<P> | undefined, { feedId, generation, signed }: Manifest<P>): boolean {
+  if (kept === undefined) return true;
+  const its = kept.manifest;
+  if (its.feedId !== feedId) throw new FilterError("wrong_feed", `another tab has found the feed ${its.feedId}`);
+  if (its.generation === generation && its.signed !== signed)
+    throw new FilterError("rollback", "another tab has another payload of this generation");
+  return its.generation <= generation;
 }
 
 function lockManager(): LockManager | undefined {

@@ -3,11 +3,9 @@
 import { failed, limited, unlessAborted } from "../boundary/stream.js";
 import { SharedTask } from "../boundary/task.js";
 import { FilterError } from "../error.js";
+import type { Kept } from "./cache.js";
 import type { Head, Manifest } from "./manifest.js";
 import type { Origin } from "./origin.js";
-
-/** How long the host may take to send what only the cache has lost, in milliseconds. */
-const REFILL = 30_000;
 
 /** When a job that another request of a Worker began counts as abandoned, in milliseconds. */
 const ABANDONED = 60_000;
@@ -15,25 +13,19 @@ const ABANDONED = 60_000;
 const FOREIGN =
   "another request of this Worker began the update, which may have ended with it; pass each update to ctx.waitUntil";
 
-/**
- * What a cache has: the generation of the feed bound to the URL, and the highest generation of the feed in question.
- */
-interface Floor<P extends Head> {
-  first: Manifest<P> | undefined;
-  kept: Manifest<P> | undefined;
-}
-
 /** @internal The common part of feeds and sharded filters: one job at a time, and cache writes that hold nothing up. */
 export abstract class Client<P extends Head> {
   /** The generation in place. It is set before anybody else gets the client. */
   manifest!: Manifest<P>;
   protected readonly origin: Origin<P>;
-  /** Why the cache lacks that generation. */
-  #lack: FilterError | undefined;
-  /** Why the generation in the cache is unknown, or why a newer one there isn't in place. The floor is "open" then. */
-  #openFloor: FilterError | undefined;
-  /** What the cache had when it was last readable. */
-  #known: Floor<P> | undefined;
+  /** What the cache has for this URL, as it was last read. */
+  #floor: Manifest<P> | undefined;
+  /** Whether the cache has ever told what it has. Otherwise another feed than the one in place may be the URL's. */
+  #isBound = false;
+  /** Why the last read of the cache failed, or its generation couldn't be put in place. */
+  #unread: FilterError | undefined;
+  /** Why the cache isn't known to have the generation in place. */
+  #cacheError: FilterError | undefined;
   /** How long the host may still take for the update under way, in milliseconds. */
   #patience = Infinity;
   /** The job that others may join. */
@@ -41,12 +33,8 @@ export abstract class Client<P extends Head> {
   /** The signal of the only job that may change anything. */
   #signal: AbortSignal | undefined;
   #isClosed = false;
-  /** Settles once no generation is being written into the cache. */
-  #written: Promise<void> = Promise.resolve();
-  /** How many of them still are. */
-  #writing = 0;
-  /** Whether a write has timed out. Nothing more is written until the cache answers it. */
-  #isSilent = false;
+  /** The last write of a generation or a base into the cache. */
+  #written: SharedTask<void> | undefined;
 
   constructor(origin: Origin<P>) {
     this.origin = origin;
@@ -56,21 +44,23 @@ export abstract class Client<P extends Head> {
   protected abstract readonly noun: string;
 
   /**
-   * Makes what a generation needs besides its manifest, from the cache only if `isRestored`. Calls {@link requireJob}
-   * before it changes anything.
+   * Makes what a generation needs besides its manifest: of what the cache has, and only of that if `isRestored`. Calls
+   * {@link requireJob} before it changes anything.
    */
-  protected abstract build(manifest: Manifest<P>, signal: AbortSignal, isRestored: boolean): Promise<void>;
+  protected abstract build(
+    manifest: Manifest<P>,
+    kept: Kept<P> | undefined,
+    signal: AbortSignal,
+    isRestored: boolean,
+  ): Promise<void>;
 
-  /** Stores the generation in place in the cache, unless the cache has a newer one, which this then returns. */
-  protected abstract keep(): Promise<Manifest<P> | undefined>;
-
-  /** Fetches again what the cache has lost of the generation in place. */
-  protected async refill(_signal: AbortSignal): Promise<void> {}
+  /** Stores the generation in place in the cache. Returns false if the cache has a newer one. */
+  protected abstract keep(): Promise<boolean>;
 
   /** Called when a generation has come into place. */
   protected placed(): void {}
 
-  /** Called when the cache can't keep something. */
+  /** Called with each new {@link cacheError}. */
   protected failed(_error: FilterError): void {}
 
   /** Called once, when it is closed. */
@@ -82,12 +72,7 @@ export abstract class Client<P extends Head> {
   }
 
   get cacheError(): FilterError | undefined {
-    return this.#openFloor ?? this.#lack;
-  }
-
-  /** Whether the cache may have something newer, which couldn't be read or put in place. */
-  protected get isFloorOpen(): boolean {
-    return this.#openFloor !== undefined;
+    return this.#cacheError;
   }
 
   /** Whether the generation in place has expired. */
@@ -103,10 +88,6 @@ export abstract class Client<P extends Head> {
     return this.#isClosed;
   }
 
-  get isSilent(): boolean {
-    return this.#isSilent;
-  }
-
   requireOpen(): void {
     if (this.#isClosed) throw this.closed();
   }
@@ -119,7 +100,8 @@ export abstract class Client<P extends Head> {
     let unopened: FilterError | undefined;
     try {
       const hasRestored = await this.#join(async (stopped) => {
-        unopened = await this.#restore(stopped);
+        await this.#read(stopped);
+        unopened = this.#unread;
         return this.manifest !== undefined;
       }, signal);
       if (hasRestored) this.begin();
@@ -138,7 +120,7 @@ export abstract class Client<P extends Head> {
       return await this.renewed(signal);
     } finally {
       // After a failure, too: what the cache lacked is tried again.
-      await unlessAborted(this.wait(this.#written), signal);
+      await unlessAborted(ended(this.#written), signal);
     }
   }
 
@@ -169,22 +151,13 @@ export abstract class Client<P extends Head> {
    */
   async forget(publicKey?: string | string[] | null): Promise<void> {
     const { origin, manifest } = this;
-    if (publicKey !== undefined) {
-      const other = await origin.storeOf(publicKey);
-      return other.patiently(other.forget(manifest.feedId));
-    }
+    if (publicKey !== undefined) return (await origin.storeOf(publicKey)).forget();
     const { store } = origin;
     this.close();
-    // A job of another request can't be awaited.
-    if (!this.#job?.foreign) await this.#job?.ended;
-    const late = await store.patiently(this.settled()).then(
-      () => undefined,
-      (error: FilterError) => error,
-    );
+    await ended(this.#job);
+    await this.settled();
     store.askAgain();
-    await store.patiently(store.forget(manifest.feedId, manifest));
-    // What is still being written may appear later.
-    if (late) throw late;
+    await store.forget(manifest);
   }
 
   close(): void {
@@ -196,73 +169,48 @@ export abstract class Client<P extends Head> {
 
   /** Queues a write to the cache, after all others. */
   protected write(run: () => Promise<void>): void {
-    if (this.#isSilent) return;
-    this.#writing++;
-    this.#written = this.#written.then(async () => {
+    const last = this.#written;
+    this.#written = new SharedTask(async () => {
+      await ended(last);
       // A closed client writes nothing.
       if (!this.#isClosed) await run();
-      this.#writing--;
     });
   }
 
   /** Settles once nothing is being written. */
   protected async settled(): Promise<unknown> {
-    return this.#written;
+    return ended(this.#written);
   }
 
-  /** Waits for a write, which can't be stopped: if it takes too long, everything goes on without the cache. */
-  protected async wait(writing: Promise<void>): Promise<void> {
-    if (this.#isSilent) return;
-    try {
-      await this.origin.store.patiently(writing);
-    } catch (error) {
-      this.#isSilent = true;
-      writing.then(() => (this.#isSilent = false));
-      this.#lacks(error as FilterError);
-    }
-  }
-
-  /** Puts the newest generation in place. */
+  /** Puts the newest generation in place. FEED-FORMAT.md has the steps. */
   protected async renew(signal: AbortSignal): Promise<boolean> {
     this.#patience = this.origin.timeout;
     const before = this.manifest as Manifest<P> | undefined;
-    let isLost = false;
+    // What step 1 has read; null if it was cut short.
+    let kept: Kept<P> | undefined | null = null;
     try {
       // Opening has waited for the cache already.
       if (before) this.origin.store.askAgain();
-      // First, since the host may not answer.
-      if (this.#openFloor) await this.#restore(signal);
+      // Step 1, before the host, which may not answer.
+      kept = await this.#read(signal);
+      // Steps 2 to 4.
       const found = await this.fromHost(signal, (held) => this.origin.found(held));
       this.requireJob(signal);
-      const floor = await this.#floor(found.feedId, signal);
-      const isKept = before && floor?.kept && isAtLeast(floor.kept, before);
-      // What is still being written isn't lost.
-      const mayTell = this.origin.store.hasShown && floor !== undefined && this.#writing === 0;
-      if (mayTell && before?.feedId === found.feedId) {
-        if (!isKept) this.origin.store.lost();
-        isLost = !isKept || floor.first === undefined;
-      }
-      if (this.#openFloor && (!this.manifest || this.manifest.feedId === found.feedId))
-        await this.#takeBack(floor, signal);
-      const { first, kept } = floor ?? this.#known ?? {};
+      if (this.#unread) kept = await this.#read(signal);
+      // Steps 5 to 8.
       const place = this.manifest as Manifest<P> | undefined;
-      // A generation put in place while the cache couldn't say which feed the URL is bound to doesn't bind the URL.
-      const isBound = !(this.#openFloor && first && first.feedId !== place?.feedId);
-      const manifest = this.origin.trusted(found, {
-        present: isBound ? place : undefined,
-        first,
-        kept: kept?.feedId === found.feedId ? kept : undefined,
-      });
-      if (manifest.generation !== place?.generation || manifest.feedId !== place.feedId)
-        await this.#place(manifest, signal, false);
-      const mayLack = isLost || this.cacheError || this.manifest !== before;
-      if (before && mayLack && this.origin.store.hasShown) await this.#refill(signal);
-      if (this.manifest !== before) return true;
+      const mayBind = this.#isBound || this.#floor === undefined || this.#floor.feedId === place?.feedId;
+      const manifest = this.origin.trusted(found, { present: mayBind ? place : undefined, kept: this.#floor });
+      // Steps 9 to 12.
+      if (manifest.signed !== place?.signed) await this.#place(manifest, kept, signal, false);
       signal.throwIfAborted();
-      return false;
+      return this.manifest !== before;
     } finally {
-      // Without a generation, as when opening has failed, there is nothing to keep.
-      if (this.manifest && (this.manifest !== before || this.cacheError || isLost)) this.write(() => this.#keep());
+      // Step 13. Without a generation, as when opening has failed, there is nothing to keep.
+      if (this.manifest && kept !== null) {
+        if (this.#unread || kept?.manifest.signed !== this.manifest.signed) this.write(() => this.#keep());
+        else this.#tell(undefined);
+      }
     }
   }
 
@@ -276,96 +224,82 @@ export abstract class Client<P extends Head> {
     }
   }
 
-  /**
-   * What the cache has of the feed bound to the URL, and of feed `feedId`. If it can't be read, this opens the floor.
-   */
-  async #floor(feedId: string | undefined, signal: AbortSignal): Promise<Floor<P> | undefined> {
-    const { store } = this.origin;
-    try {
-      const first = await unlessAborted(store.first(), signal);
-      const isSame = feedId === undefined || feedId === first?.feedId;
-      const kept = isSame ? first : await unlessAborted(store.manifest(feedId), signal);
-      return (this.#known = { first, kept });
-    } catch (error) {
-      this.#open(error, signal);
-      return undefined;
-    }
-  }
-
-  /** Puts the cache's generation in place if it is newer. Returns why it can't. */
-  async #restore(signal: AbortSignal): Promise<FilterError | undefined> {
-    return this.#takeBack(await this.#floor((this.manifest as Manifest<P> | undefined)?.feedId, signal), signal);
-  }
-
-  /** The same, with the cache's answer. Closes the floor, unless something newer can't be put in place. */
-  async #takeBack(floor: Floor<P> | undefined, signal: AbortSignal): Promise<FilterError | undefined> {
-    if (floor === undefined) return this.#openFloor;
+  /** Step 1: reads the head, and puts its generation in place unless that is older. */
+  async #read(signal: AbortSignal): Promise<Kept<P> | undefined> {
     const { origin } = this;
-    const present = this.manifest as Manifest<P> | undefined;
-    const kept = floor.first ?? floor.kept;
+    let kept: Kept<P> | undefined;
+    this.#unread = undefined;
     try {
-      if (kept && !(present && isAtLeast(present, kept))) {
-        origin.requireSecret(kept);
-        await this.#place(kept, signal, true);
+      // Twice if need be: another client may have replaced head and base in between.
+      for (let reads = 0; reads < 2; reads++) {
+        kept = await unlessAborted(origin.store.head(), signal);
+        this.#floor = kept?.manifest;
+        this.#unread = kept && this.#isAhead(kept.manifest) ? await this.#restored(kept, signal) : undefined;
+        if (!this.#unread) break;
       }
-      this.#openFloor = undefined;
+      if (!this.#unread) this.#isBound = true;
+      // With nothing in place, there is nothing to roll back.
+      else if (this.manifest as Manifest<P> | undefined) {
+        const what = `the cache has generation ${kept?.manifest.generation}, which can't be put in place`;
+        this.#tell(failed("cache", what, this.#unread));
+      }
+    } catch (error) {
+      this.requireJob(signal);
+      if (!(error instanceof FilterError)) throw error;
+      this.#unread = error;
+      this.#tell(error);
+    }
+    return kept;
+  }
+
+  /** Whether the cache's generation is to replace the one in place. */
+  #isAhead(kept: Manifest<P>): boolean {
+    const place = this.manifest as Manifest<P> | undefined;
+    if (place?.feedId !== kept.feedId) return place === undefined || !this.#isBound;
+    const isOther = !this.#isBound && place.generation === kept.generation && place.signed !== kept.signed;
+    return isOther || kept.generation > place.generation;
+  }
+
+  /** Puts the cache's generation in place. Returns why it can't. */
+  async #restored(kept: Kept<P>, signal: AbortSignal): Promise<FilterError | undefined> {
+    try {
+      this.origin.requireSecret(kept.manifest);
+      await this.#place(kept.manifest, kept, signal, true);
       return undefined;
     } catch (error) {
-      signal.throwIfAborted();
+      this.requireJob(signal);
       if (!(error instanceof FilterError)) throw error;
-      const what = `the cache has generation ${kept?.generation}, which can't be put in place`;
-      // With nothing in place, there is nothing to roll back.
-      if (present) this.#open(failed("cache", what, error), signal);
-      else this.#openFloor = undefined;
       return error;
     }
   }
 
-  /** Leaves the floor open until the cache has answered. */
-  #open(error: unknown, signal: AbortSignal): void {
-    signal.throwIfAborted();
-    if (!(error instanceof FilterError)) throw error;
-    const isNew = this.#openFloor === undefined;
-    this.#openFloor = error;
-    if (isNew) this.failed(error);
-  }
-
-  async #place(manifest: Manifest<P>, signal: AbortSignal, isRestored: boolean): Promise<void> {
-    await this.build(manifest, signal, isRestored);
+  async #place(
+    manifest: Manifest<P>,
+    kept: Kept<P> | undefined,
+    signal: AbortSignal,
+    isRestored: boolean,
+  ): Promise<void> {
+    await this.build(manifest, kept, signal, isRestored);
     this.manifest = manifest;
     this.placed();
-  }
-
-  /** Fetches what the cache has lost. Failures are reported when the generation is stored. */
-  async #refill(signal: AbortSignal): Promise<void> {
-    // The generation is in place already, and callers wait for this update.
-    this.#patience = Math.min(this.#patience, REFILL);
-    try {
-      await unlessAborted(this.origin.store.look(this.manifest), signal);
-      await this.refill(signal);
-    } catch (error) {
-      if (!signal.aborted && !(error instanceof FilterError)) throw error;
-    }
   }
 
   /** Stores the generation in place in the cache. If that fails, the cache still has the old one. */
   async #keep(): Promise<void> {
     const { manifest } = this;
-    try {
-      const newer = await this.keep();
-      // The generation may have been replaced meanwhile, or the client closed.
-      if (manifest !== this.manifest || this.#isClosed) return;
-      this.#lack = undefined;
-      // Otherwise the next update puts that one in place.
-      if (newer === undefined) this.#openFloor = undefined;
-    } catch (error) {
-      this.#lacks(error as FilterError);
-    }
+    const told = await this.keep().then(
+      // The next update puts a newer one in place.
+      (isKept) => (isKept ? undefined : this.#cacheError),
+      (error: FilterError) => error,
+    );
+    // The generation may have been replaced meanwhile, or the client closed.
+    if (manifest === this.manifest && !this.#isClosed) this.#tell(told);
   }
 
-  #lacks(error: FilterError): void {
-    this.#lack = error;
-    this.failed(error);
+  #tell(error: FilterError | undefined): void {
+    const isNew = error?.message !== this.#cacheError?.message;
+    this.#cacheError = error;
+    if (error && isNew) this.failed(error);
   }
 
   /** Waits for the job under way, or for a new one. A job is stopped when nobody waits for it any more. */
@@ -406,9 +340,9 @@ export abstract class Client<P extends Head> {
   }
 }
 
-/** Whether the generation in place is the cache's, or a newer one of the same feed. */
-function isAtLeast<P extends Head>(present: Manifest<P>, kept: Manifest<P>): boolean {
-  return present.feedId === kept.feedId && (present.generation > kept.generation || present.signed === kept.signed);
+/** @internal Settles once a task has ended. One of another request of a Worker can't be awaited. */
+export async function ended(task: SharedTask<unknown> | undefined): Promise<void> {
+  if (!task?.foreign) await task?.ended;
 }
 
 /** Whether an error means that the host gave no usable answer. */

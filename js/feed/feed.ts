@@ -77,8 +77,8 @@ export interface FeedInfo extends GenerationInfo {
  * `too_large`, `wrong_base`, and the codes of `load`. An abort rejects with the signal's reason.
  *
  * An update needs memory for the new filter besides the old one; the two share what their files have in common.
- * Applying a delta takes the length of the whole filter once more, for that time, and putting a new file into the cache
- * takes the length of the file. What a failed update has made of complete files stays in memory for the next one.
+ * Applying a delta takes the length of the whole filter once more, for that time, and so does each look whether the cache
+ * has the base. What a failed update has made of complete files stays in memory for the next one.
  */
 export async function openFeed(url: string | URL, options: FeedOptions): Promise<Feed> {
   known(options, "openFeed", openingFeed);

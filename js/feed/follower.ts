@@ -1,6 +1,5 @@
 /** How a feed is followed. FEED-FORMAT.md says what a client must do, and in which order. */
 
-import { copied } from "../boundary/input.js";
 import { unlessAborted } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import { type Filter, hold, isFreed } from "../filter/filter.js";
@@ -9,9 +8,10 @@ import { apply } from "../plain/delta.js";
 import { PlainEngine, toBytes } from "../plain/engine.js";
 import { describe, estimatedFpr } from "../plain/info.js";
 import { Incoming } from "../plain/load.js";
+import type { Kept } from "./cache.js";
 import { Client } from "./client.js";
 import { type FeedFile, type FeedPayload, type Head, lengthOf, type Manifest } from "./manifest.js";
-import { checked, collector, isDamage, type Origin, type Read, verified } from "./origin.js";
+import { collector, isDamage, type Origin, type Read, verified } from "./origin.js";
 
 /** @internal A watcher of a feed. */
 export interface Watcher {
@@ -50,10 +50,8 @@ export class Follower extends Client<FeedPayload> {
   #source: Source;
   /** What there is of an incomplete generation: if an update fails, the next one continues from there. */
   #begun: Beginning = { files: [], blobs: [] };
-  /** The deltas that are in place or begun, until the cache has them and the manifest that names them. */
+  /** The deltas that are in place or begun, for the cache. */
   #deltas = new Map<string, Uint8Array>();
-  /** Whether the cache has lost deltas. Then they stay in memory, so that none is fetched twice. */
-  #hasLost = false;
   /** The failed updates in a row: how many, the last one's error, and when that one began. */
   #failed: { count: number; error?: unknown; at: number } = { count: 0, at: 0 };
 
@@ -119,48 +117,23 @@ export class Follower extends Client<FeedPayload> {
     }
   }
 
-  protected async build(manifest: Manifest<FeedPayload>, signal: AbortSignal, isRestored: boolean): Promise<void> {
+  protected async build(
+    manifest: Manifest<FeedPayload>,
+    kept: Kept<FeedPayload> | undefined,
+    signal: AbortSignal,
+    isRestored: boolean,
+  ): Promise<void> {
+    // Step 9.
     const total = lengthOf(manifest);
     const { maxBytes } = this.#source;
     if (total > maxBytes) throw new FilterError("too_large", `the feed has ${total} bytes, more than ${maxBytes}`);
     try {
-      this.place = await (isRestored ? this.#restored(manifest, signal) : this.#renewed(manifest, signal));
+      this.place = await this.#build(manifest, kept, signal, isRestored);
     } finally {
       // Those of older generations are of no use any more.
       const names = new Set([this.place, this.#begun].flatMap((its) => its?.files.map(({ sha256 }) => sha256) ?? []));
       for (const name of this.#deltas.keys()) if (!names.has(name)) this.#deltas.delete(name);
     }
-  }
-
-  /** The generation, made from the cache. */
-  async #restored(manifest: Manifest<FeedPayload>, signal: AbortSignal): Promise<Place> {
-    const place = await this.#build(manifest, signal, (file, parent) => this.#kept(manifest, file, parent, signal));
-    this.#trim(manifest);
-    return place;
-  }
-
-  /** Forgets the bytes of those deltas that the cache has. */
-  #trim({ files }: FeedPayload): void {
-    if (this.#hasLost) return;
-    for (const { sha256 } of files) if (this.#source.origin.store.holds(sha256)) this.#deltas.delete(sha256);
-  }
-
-  /** The generation, made from the cache and, for files that it lacks, from the host. */
-  #renewed(manifest: Manifest<FeedPayload>, signal: AbortSignal): Promise<Place> {
-    const { onProgress } = this.#source;
-    const total = lengthOf({ files: manifest.files.slice(this.#present(manifest).length) });
-    let before = 0;
-    return this.#build(manifest, signal, async (file, parent) => {
-      const onLoaded = (loaded: number) => onProgress?.({ loaded: before + loaded, total });
-      const kept = await this.#kept(manifest, file, parent, signal, onLoaded).catch((error: unknown) => {
-        // Reported when this generation is stored.
-        if (error instanceof FilterError && error.code === "cache") return undefined;
-        throw error;
-      });
-      const blob = kept ?? (await this.#fetched(file, parent, signal, onLoaded));
-      before += file.bytes;
-      return blob;
-    });
   }
 
   /** The filters of a generation's first files, as far as they are there. */
@@ -169,21 +142,31 @@ export class Follower extends Client<FeedPayload> {
     return begun!.length > placed!.length ? begun! : placed!;
   }
 
-  /** Builds a generation from the first files that are there, and what `make` makes of the others. */
+  /** Steps 10 and 11: the generation, made of what is there, what the cache has and what the host has. */
   async #build(
     manifest: Manifest<FeedPayload>,
+    kept: Kept<FeedPayload> | undefined,
     signal: AbortSignal,
-    make: (file: FeedFile, parent: Blob | undefined) => Promise<Blob | undefined>,
+    isRestored: boolean,
   ): Promise<Place> {
     const { files } = manifest;
     const blobs = this.#present(manifest);
     this.#begun = { files, blobs };
-    for (const file of files.slice(blobs.length)) {
-      const blob = await make(file, blobs.at(-1));
-      if (blob === undefined) throw new FilterError("cache", "the cache lacks a file");
+    const lacking = files.slice(blobs.length);
+    const total = lengthOf({ files: lacking });
+    let before = 0;
+    for (const file of lacking) {
+      const { onProgress } = this.#source;
+      const onLoaded = (loaded: number) => isRestored || onProgress?.({ loaded: before + loaded, total });
+      const parent = blobs.at(-1);
+      const own = await this.#kept(file, kept, parent, signal);
+      if (own) onLoaded(file.bytes);
+      else if (isRestored) throw new FilterError("cache", "the cache lacks a file");
+      const blob = own ?? (await this.#fetched(file, parent, signal, onLoaded));
       blobs.push(blob);
-      const { store } = this.#source.origin;
-      if (!store.holds(file.sha256)) this.write(() => store.keepFile(manifest, file, () => this.#bytesOf(file)));
+      before += file.bytes;
+      // A restart needn't fetch it again, even if a delta can't be fetched.
+      if (!own && parent === undefined) this.write(() => this.origin.store.begin(manifest, () => toBytes(blob)));
     }
     this.requireJob(signal);
     const blob = blobs.at(-1)!;
@@ -199,28 +182,21 @@ export class Follower extends Client<FeedPayload> {
     return place;
   }
 
-  /** The filter made from a cached file; undefined if the file is missing or damaged. Throws what the store throws. */
+  /** The filter made from a file that the cache has; undefined if it is missing or damaged. */
   async #kept(
-    manifest: Manifest<FeedPayload>,
     file: FeedFile,
+    kept: Kept<FeedPayload> | undefined,
     parent: Blob | undefined,
     signal: AbortSignal,
-    onLoaded?: (loaded: number) => void,
   ): Promise<Blob | undefined> {
-    const { store } = this.#source.origin;
-    const bytes = await unlessAborted(store.file(manifest, file), signal);
-    if (bytes?.length !== file.bytes) return undefined;
-    try {
-      const blob = await this.#verified(file, parent, signal, async (take) => {
-        take(bytes);
-        onLoaded?.(bytes.length);
+    const made = (bytes: Uint8Array) =>
+      this.#verified(file, parent, signal, async (take) => take(bytes)).catch((error: unknown) => {
+        if (isDamage(error)) return undefined;
+        throw error;
       });
-      store.has(file.sha256);
-      return blob;
-    } catch (error) {
-      if (isDamage(error)) return undefined;
-      throw error;
-    }
+    if (parent === undefined) return unlessAborted(this.origin.store.base(file, kept?.slot ?? 0, made), signal);
+    const delta = kept?.deltas.get(file.sha256);
+    return delta?.length === file.bytes ? made(delta) : undefined;
   }
 
   /** The filter made from a fetched file. */
@@ -240,7 +216,7 @@ export class Follower extends Client<FeedPayload> {
         }),
       );
     };
-    return this.fromHost(signal, (held) => this.#source.origin.file(file, held, make));
+    return this.fromHost(signal, (held) => this.origin.file(file, held, make));
   }
 
   /** The filter made from a file, once its bytes are verified. */
@@ -251,61 +227,20 @@ export class Follower extends Client<FeedPayload> {
       await verified(file, read, take);
       this.requireJob(signal);
       const blob = apply(parent!, whole);
-      if (this.#source.origin.store.keeps) this.#deltas.set(sha256, whole);
+      if (this.origin.store.keeps) this.#deltas.set(sha256, whole);
       return blob;
     }
-    const base = new Incoming(bytes, this.#source.origin.secret);
+    const base = new Incoming(bytes, this.origin.secret);
     await verified(file, read, (chunk) => base.push(chunk, bytes));
     return base.decode();
   }
 
-  /** The bytes of a file that is in place or begun. For a base these are its blob again, which has only one form. */
-  #bytesOf({ kind, sha256 }: FeedFile): Uint8Array | undefined {
-    if (kind === "delta") return copyOf(this.#deltas, sha256);
-    const blob = [this.place, this.#begun].find((its) => its?.files[0]?.sha256 === sha256)?.blobs[0];
-    return blob && toBytes(blob);
-  }
-
-  /** Only deltas: a base's bytes are made from its filter, but those of deltas were dropped once the cache had them. */
-  protected override async refill(signal: AbortSignal): Promise<void> {
-    const { manifest, files } = this.place;
-    const { store } = this.origin;
-    for (const file of files) {
-      if (file.kind !== "delta" || this.#deltas.has(file.sha256) || store.holds(file.sha256)) continue;
-      // What can't be read is as good as lost.
-      const kept = await unlessAborted(
-        store.file(manifest, file).catch(() => undefined),
-        signal,
-      );
-      const read = async (read: Read) => {
-        const { whole, take } = collector(file.bytes);
-        await verified(file, read, take);
-        return whole;
-      };
-      // Another tab may have put it.
-      const bytes =
-        (kept && (await checked(kept, file))) ??
-        (await this.fromHost(signal, (held) => this.origin.file(file, held, read)));
-      this.requireJob(signal);
-      this.#hasLost = true;
-      this.#deltas.set(file.sha256, bytes);
-    }
-  }
-
-  protected async keep(): Promise<Manifest<FeedPayload> | undefined> {
+  protected keep(): Promise<boolean> {
     const { manifest, files, blobs } = this.place;
-    const deltas = new Map(this.#deltas);
-    const bytesOf = (sha256: string) => (sha256 === files[0]!.sha256 ? toBytes(blobs[0]!) : copyOf(deltas, sha256));
-    const newer = await this.#source.origin.store.keep(manifest, bytesOf);
-    this.#trim(manifest);
-    return newer;
+    // A copy of each, since a cache may change what it is given, is made of all together.
+    const deltas = files.slice(1).map(({ sha256 }) => this.#deltas.get(sha256)!);
+    return this.origin.store.keep(manifest, deltas, () => toBytes(blobs[0]!));
   }
-}
-
-/** A copy of a delta, if it is there: a cache may change what it is given. */
-function copyOf(deltas: Map<string, Uint8Array>, sha256: string): Uint8Array | undefined {
-  const delta = deltas.get(sha256);
-  return delta && copied(delta);
 }
 
 /** How many files at the beginning are the same. */

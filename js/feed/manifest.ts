@@ -84,7 +84,7 @@ export interface Kind<P extends Head> {
   file: string;
   /** Reads what the payload has besides the {@link Head}. */
   read(payload: Record<string, unknown>): Omit<P, keyof Head>;
-  /** The files that a cache holds together with the manifest, and drops with it. */
+  /** The files that a generation is made of: a base, and the deltas that a cache holds together with the manifest. */
   files(payload: P): SignedFile[];
   /** The parts that a cache holds one by one: how many there are of each kind. */
   parts(payload: P): ["page" | "shard", number][];

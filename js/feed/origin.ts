@@ -109,7 +109,7 @@ export class Origin<P extends Head> {
     return isOver(head, { now: Date.now(), maxAge: this.#maxAge });
   }
 
-  /** Throws `secret_required` or `wrong_secret` unless the secret is that of a generation. */
+  /** Step 8. Throws `secret_required` or `wrong_secret` unless the secret is that of a generation. */
   requireSecret(head: Head): void {
     hashingOf(head, this.secret);
   }
@@ -122,14 +122,14 @@ export class Origin<P extends Head> {
     return new FeedStore(this.#cache, this.#url, keys, this.#kind);
   }
 
-  /** The manifest to continue with: the one found, or the present one if there is nothing new. */
-  trusted(found: Manifest<P>, known: Pick<Known<Manifest<P>>, "present" | "first" | "kept">): Manifest<P> {
+  /** Steps 5 to 8: the manifest to continue with, which is the one found, or the present one if there is nothing new. */
+  trusted(found: Manifest<P>, known: Pick<Known<Manifest<P>>, "present" | "kept">): Manifest<P> {
     const manifest = trust(found, { ...known, now: Date.now(), maxAge: this.#maxAge });
     this.requireSecret(manifest);
     return manifest;
   }
 
-  /** The manifest that the host has. */
+  /** Steps 2 to 4: the manifest that the host has. */
   async found(signal: AbortSignal): Promise<Manifest<P>> {
     const chunks: Uint8Array[] = [];
     const tooLong = () => new FilterError("too_large", `${shown(this.#url)} is too long for a manifest`);
@@ -157,7 +157,7 @@ export class Origin<P extends Head> {
     return shown(new URL(sha256, this.#url).href);
   }
 
-  /** Returns what `make` makes of a file. A damaged file is fetched once more, bypassing the HTTP cache. */
+  /** Step 10. Returns what `make` makes of a file. A damaged file is fetched once more, bypassing the HTTP cache. */
   async file<T>(file: SignedFile, signal: AbortSignal, make: (read: Read) => Promise<T>): Promise<T> {
     const url = new URL(file.sha256, this.#url).href;
     const { bytes } = file;

@@ -12,7 +12,7 @@ import { hash } from "../plain/hashing.js";
 import { put, scratch } from "../plain/scratch.js";
 import { siteOf } from "../plain/slots.js";
 import type { PageOrShard } from "./cache.js";
-import { Client } from "./client.js";
+import { Client, ended } from "./client.js";
 import { entriesOf, hashingOf, type Manifest, type ShardsPayload } from "./manifest.js";
 import { checked, collector, type Origin, verified } from "./origin.js";
 
@@ -50,14 +50,12 @@ export class Shards extends Client<ShardsPayload> {
   #parts = new Map<string, SharedTask<LoadedPart>>();
   /** How much memory those take. */
   #memory = 0;
-  /** Settles once no part is being written into the cache. */
-  #partsWritten: Promise<unknown> = Promise.resolve();
+  /** The parts that are being written into the cache. */
+  #writes = new Set<SharedTask<void>>();
   /** The names of tags of the generation that was asked last. */
   #names: { names: readonly string[]; version: number } = { names: [], version: 0 };
-  /** Why the last part couldn't be stored in the cache. */
+  /** Why the last part couldn't be read from the cache, or stored there. */
   #lack: FilterError | undefined;
-  /** Why the last part couldn't be read from the cache. */
-  #unread: FilterError | undefined;
 
   constructor(origin: Origin<ShardsPayload>, maxMemory: number) {
     super(origin);
@@ -65,27 +63,27 @@ export class Shards extends Client<ShardsPayload> {
   }
 
   override get cacheError(): FilterError | undefined {
-    return super.cacheError ?? this.#unread ?? this.#lack;
+    return super.cacheError ?? this.#lack;
   }
 
   /** A generation needs nothing but its manifest. */
-  protected async build(_manifest: Manifest<ShardsPayload>, signal: AbortSignal): Promise<void> {
+  protected async build(_manifest: unknown, _kept: unknown, signal: AbortSignal): Promise<void> {
     this.requireJob(signal);
   }
 
-  protected async keep(): Promise<Manifest<ShardsPayload> | undefined> {
-    const newer = await this.origin.store.keep(this.manifest, () => new Uint8Array(0));
-    // It can be read again.
-    this.#unread = undefined;
-    return newer;
+  protected keep(): Promise<boolean> {
+    return this.origin.store.keep(this.manifest, [], () => new Uint8Array(0));
   }
 
-  /** Remembers whether the cache could keep a part. */
-  async #told(keeping: Promise<void>): Promise<void> {
+  protected override async renew(signal: AbortSignal): Promise<boolean> {
+    const isNewer = await super.renew(signal);
+    // The cache has answered this update, or the generation's own error says that it hasn't.
     this.#lack = undefined;
-    await keeping.catch((error: FilterError) => {
-      this.#lack = error;
-    });
+    return isNewer;
+  }
+
+  protected override placed(): void {
+    this.#lack = undefined;
   }
 
   /** Answers from the manifest in place, or from a newer one if the host has deleted files of this one meanwhile. */
@@ -179,32 +177,34 @@ export class Shards extends Client<ShardsPayload> {
   }
 
   async #made(manifest: Manifest<ShardsPayload>, part: PageOrShard, signal: AbortSignal): Promise<LoadedPart> {
-    const { store } = this.origin;
-    const found = await unlessAborted(this.#found(manifest, part), signal);
+    const { late, store, timeout } = this.origin;
+    let isRead = true;
+    const found = await unlessAborted(store.part(part), signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      isRead = false;
+      this.#lack = error as FilterError;
+      return undefined;
+    });
     const kept = found && (await checked(found, part));
-    const { late, timeout } = this.origin;
     const bytes = kept ?? (await limited(late, timeout, [signal], (held) => this.#fetched(part, held)));
     signal.throwIfAborted();
     const held = part.kind === "page" ? { page: bytes } : this.#decoded(bytes, manifest, part);
-    // Nobody waits for it: a cache may be slow, or hang.
-    if (!kept && store.keeps && !this.isSilent && !this.isFloorOpen && !this.#unread) {
-      const keeping = this.#told(store.keepPart(manifest, part, copied(bytes)));
-      this.#partsWritten = Promise.all([this.#partsWritten, keeping]).then(() => {});
-      this.wait(keeping);
-    }
+    if (kept) this.#lack = undefined;
+    // What can't be read isn't overwritten.
+    else if (isRead && store.keeps) this.#write(part, copied(bytes));
     return held;
   }
 
-  /** What the cache has of a part, unverified; undefined also if it can't be read. */
-  async #found(manifest: Manifest<ShardsPayload>, part: PageOrShard): Promise<Uint8Array | undefined> {
-    try {
-      const found = await this.origin.store.part(manifest, part);
-      this.#unread = undefined;
-      return found;
-    } catch (error) {
-      this.#unread = error as FilterError;
-      return undefined;
-    }
+  /** Stores a part in the cache. Nobody waits for it: a cache may be slow, or hang. */
+  #write(part: PageOrShard, bytes: Uint8Array): void {
+    const write = new SharedTask(async () => {
+      this.#lack = await this.origin.store.keepPart(part, bytes).then(
+        () => undefined,
+        (error: FilterError) => error,
+      );
+      this.#writes.delete(write);
+    });
+    this.#writes.add(write);
   }
 
   #decoded(bytes: Uint8Array, manifest: Manifest<ShardsPayload>, part: PageOrShard): LoadedPart {
@@ -234,10 +234,9 @@ export class Shards extends Client<ShardsPayload> {
     }
   }
 
-  protected override settled(): Promise<unknown> {
-    // Jobs of another request can't be awaited.
-    const ended = Array.from(this.#parts.values(), (job) => (job.foreign ? undefined : job.ended));
-    return Promise.all(ended).then(() => Promise.all([super.settled(), this.#partsWritten]));
+  protected override async settled(): Promise<unknown> {
+    await Promise.all(Array.from(this.#parts.values(), ended));
+    return Promise.all([super.settled(), ...Array.from(this.#writes, ended)]);
   }
 
   protected free(): void {

@@ -10,9 +10,7 @@ type Signed = Head & { signed: string };
 export interface Known<M extends Signed> {
   /** The generation in place. */
   present: M | undefined;
-  /** The generation that was kept at this URL. */
-  first: M | undefined;
-  /** The highest generation of the feed found that was kept, maybe by another tab. */
+  /** The generation that is kept for this URL, maybe by another tab. */
   kept: M | undefined;
   /** In milliseconds since 1970. */
   now: number;
@@ -29,27 +27,28 @@ export function isOver({ expires, createdAt }: Head, { now, maxAge }: Pick<Known
 }
 
 /**
- * @internal Steps 4 to 6: the manifest to go on with, which is the one found, or the present one if that isn't newer.
+ * @internal Steps 5 to 7: the manifest to go on with, which is the one found, or the present one if that isn't newer.
  * Throws `wrong_feed`, `rollback` and `expired`.
  */
 export function trust<M extends Signed>(found: M, known: Known<M>): M {
   const { present, kept } = known;
-  const first = present ?? known.first;
-  // Step 4.
+  const first = present ?? kept;
+  // Step 5.
   if (first && first.feedId !== found.feedId) {
     throw new FilterError("wrong_feed", `this feed is ${found.feedId}, and was ${first.feedId}`);
   }
-  // Step 5.
+  // Step 6.
   let stays = false;
   for (const floor of [present, kept]) {
-    if (!floor || found.generation > floor.generation || found.signed === floor.signed) continue;
+    if (floor?.feedId !== found.feedId || found.generation > floor.generation || found.signed === floor.signed)
+      continue;
     stays = present !== undefined && isBehind(found, floor) && !isOver(found, known) && !isOver(present, known);
     if (stays) continue;
     const generations = `generation ${found.generation} after ${floor.generation}`;
     throw new FilterError("rollback", `the host has gone back, or in two directions: ${generations}`);
   }
   if (present && stays) return present;
-  // Step 6.
+  // Step 7.
   if (isOver(found, known)) {
     throw new FilterError("expired", "the newest generation has expired, or this clock is wrong");
   }

@@ -131,6 +131,28 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     assert.equal(cache.entries.size, 0);
   });
 
+  test(`a ${noun}: a write that another request of a Worker has begun isn't waited for`, async (context) => {
+    const { publisher, open } = await published();
+    const cache = memoryCache();
+    const opened = await open({ cache });
+    await opened.update();
+    const requests = workerRequests(context);
+    let hung = 0;
+    cache.fault = (method) => method === "put" && new Promise(() => hung++);
+    publisher.publish();
+    opened.update().catch(() => {});
+    while (hung === 0) await turns();
+    requests.at = 2;
+    cache.fault = undefined;
+    publisher.publish();
+    assert.equal(await opened.update(), true);
+    await answers(opened, 3);
+    assert.equal(opened.cacheError, undefined);
+    assert.equal((await open({ cache, fetch: noNetwork })).generation, 3);
+    await opened.forget();
+    assert.equal(cache.entries.size, 0);
+  });
+
   test(`a ${noun}: options of a wrong type`, async () => {
     const { publisher, site } = await published();
     const { publicKey } = publisher.key;
@@ -412,7 +434,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     cache.fault = (method) => method === "get" && assert.fail("the cache fails");
     const opened = await open();
     await answers(opened, 2, "b");
-    for (const name of cache.entries.keys()) if (/^(file|page|shard)-/.test(name)) cache.entries.delete(name);
+    for (const name of cache.entries.keys()) if (/^(base|page|shard)-/.test(name)) cache.entries.delete(name);
     cache.fault = undefined;
     host = right.publisher;
     right.publisher.publish();
@@ -500,7 +522,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     const opened = await open();
     const held = [];
     cache.fault = async (_, name) => {
-      if (name.startsWith("manifest-")) await new Promise((resolve) => held.push(resolve));
+      if (name.startsWith("head-")) await new Promise((resolve) => held.push(resolve));
       assert.fail("the cache fails");
     };
     opened.update().catch(() => {});
@@ -520,7 +542,7 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
       const [cache, fetch] = [memoryCache(), without(publisher)];
       const opened = await open({ cache, fetch });
       await opened.update();
-      const [name, first] = [...cache.entries].find(([name]) => name.startsWith("manifest-"));
+      const [name, first] = [...cache.entries].find(([name]) => name.startsWith("head-"));
       publisher.publish();
       publisher.publish();
       const third = publisher.manifest;
@@ -534,6 +556,27 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
       await opened.update().catch(({ code }) => assert.equal(code, "rollback"));
       assert.deepEqual(cache.entries.get(name), fourth);
     }
+  });
+
+  test(`a ${noun}: a cache that has another head each time that it is read is given up on`, async () => {
+    const { publisher, open } = await published();
+    const [cache, fetch] = [memoryCache(), without(publisher)];
+    const heads = [];
+    for (let i = 0; i < 2; i++) {
+      const opened = await open({ cache, fetch });
+      await opened.update();
+      opened.close();
+      heads.push([...cache.entries].find(([name]) => name.startsWith("head-")));
+      publisher.publish();
+    }
+    for (const name of cache.entries.keys()) if (name.startsWith("base-")) cache.entries.delete(name);
+    let reads = 0;
+    const get = cache.get.bind(cache);
+    cache.get = async (name) => (name === heads[0][0] ? heads[reads++ % 2][1] : get(name));
+    const opened = await open({ cache, fetch });
+    await opened.update();
+    await answers(opened, 3);
+    assert.equal(opened.cacheError.code, "cache");
   });
 
   test(`a ${noun}: one failed read of a cache does no harm if it has nothing newer`, async () => {

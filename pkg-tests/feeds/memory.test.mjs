@@ -125,7 +125,7 @@ test("an update takes the memory of the old filter and the new one, with a cache
       const kept = new Map();
       const cache = ${cached} ? {
         get: async (name) => kept.get(name),
-        put: async (name, bytes) => (measure(), name.startsWith("manifest-") && kept.set(name, bytes.slice())),
+        put: async (name, bytes) => (measure(), name.startsWith("head-") && kept.set(name, bytes.slice())),
         delete: async (name) => kept.delete(name),
       } : null;
       const before = await settled();

@@ -293,8 +293,8 @@ test("Chromium: of two tabs, the one with the slow put doesn't set the cache bac
   await build({ ...options, entryPoints: [join(home, "tab.mjs")], outfile: join(home, "tab.js") });
   const browser = await playwright();
   try {
-    // A file is slow before the last look, and the manifest after it, under the lock.
-    for (const slow of ["file-", "manifest-"]) {
+    // Both are put under the lock: the second tab waits for it.
+    for (const slow of ["base-", "head-"]) {
       const publisher = new Publisher(base);
       const site = await serve(publisher);
       after(() => site.close());
@@ -313,7 +313,7 @@ test("Chromium: of two tabs, the one with the slow put doesn't set the cache bac
       };
       const [one, two] = [await tab(), await tab()];
       for (const page of [one, two]) assert.equal(await page.evaluate(() => globalThis.feed.update()), false);
-      publisher.delta("second");
+      publisher.base(RibbonFilter.from(["evil.example", slow]));
       await one.evaluate((slow) => {
         const { put } = Cache.prototype;
         return new Promise((hung) => {
@@ -329,7 +329,6 @@ test("Chromium: of two tabs, the one with the slow put doesn't set the cache bac
         globalThis.updating = globalThis.feed.update();
       });
       await two.waitForFunction(() => globalThis.feed.generation === 3);
-      if (slow === "file-") await two.evaluate(() => globalThis.updating);
       await one.evaluate(() => globalThis.goOn());
       for (const page of [one, two]) {
         const told = await page.evaluate(async () => [await globalThis.updating, globalThis.feed.cacheError?.message]);

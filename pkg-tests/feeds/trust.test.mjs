@@ -1,4 +1,4 @@
-/** Whether a client accepts a manifest, as a table: steps 4 to 6 of FEED-FORMAT.md, "What a client must do". */
+/** Whether a client accepts a manifest, as a table: steps 5 to 7 of FEED-FORMAT.md, "What a client must do". */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import "../helpers/installed.mjs"; // fails if js/ is newer than the build
@@ -34,8 +34,9 @@ for (const [what, found, known, expected] of [
   ["the same generation with another payload", made(2, { as: "x" }), { present: second }, "rollback"],
   ["the same with another payload, kept by another tab", made(2, { as: "x" }), { kept: second }, "rollback"],
   ["another feed", made(9, { feed: "b" }), { present: second }, "wrong_feed"],
-  ["another feed than that of the URL", made(9, { feed: "b" }), { first: second }, "wrong_feed"],
-  ["another feed that has expired", made(9, { feed: "b", left: 0 }), { first: second }, "wrong_feed"],
+  ["another feed than that of the URL", made(9, { feed: "b" }), { kept: second }, "wrong_feed"],
+  ["another feed that has expired", made(9, { feed: "b", left: 0 }), { kept: second }, "wrong_feed"],
+  ["another feed than another tab's", third, { present: second, kept: made(9, { feed: "b" }) }, "found"],
   ["an older one, by eleven minutes", made(2, { ago: 11 }), { present: third }, "rollback"],
   ["an older one, by ten minutes", made(2, { ago: 10 }), { present: third }, "present"],
   ["an older one of the same time", second, { present: third }, "present"],
@@ -47,7 +48,7 @@ for (const [what, found, known, expected] of [
     { present: made(3, { left: 0 }) },
     "rollback",
   ],
-  ["an older one, and nothing is in place", made(2, { ago: 1 }), { first: third, kept: third }, "rollback"],
+  ["an older one, and nothing is in place", made(2, { ago: 1 }), { kept: third }, "rollback"],
   ["one between the present one and another tab's", second, { present: made(1), kept: third }, "present"],
   [
     "the same, long before another tab's",
@@ -58,7 +59,7 @@ for (const [what, found, known, expected] of [
   ["an expired one that is too old, too", made(1, { ago: 99, left: 0 }), { present: third }, "rollback"],
 ]) {
   test(`${what}: ${expected}`, () => {
-    const all = { present: undefined, first: undefined, kept: undefined, now: NOW, maxAge: Infinity, ...known };
+    const all = { present: undefined, kept: undefined, now: NOW, maxAge: Infinity, ...known };
     if (expected === "found") assert.equal(trust(found, all), found);
     else if (expected === "present") assert.equal(trust(found, all), all.present);
     else assert.throws(() => trust(found, all), { name: "FilterError", code: expected });

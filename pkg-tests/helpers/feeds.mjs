@@ -28,11 +28,26 @@ export function answers(feed, generation, { name, which = "a" } = {}) {
   if (name !== undefined) assert.equal(feed.filter.info().name, name);
 }
 
-/** The generation of the manifest in a cache. */
-export function floorOf({ entries }) {
-  const [, bytes] = [...entries].find(([name]) => name.startsWith("manifest-")) ?? [];
-  return bytes ? JSON.parse(Buffer.from(JSON.parse(Buffer.from(bytes)).payload, "base64url")).generation : 0;
+const named = (kind, { entries }) => [...entries.keys()].filter((name) => name.startsWith(kind));
+
+/** The name of a cache's head, if it has one. */
+export const headName = (cache) => named("head-", cache);
+
+/** The names of a cache's bases: one, but while it is being replaced. */
+export const basesIn = (cache) => named("base-", cache);
+
+/** The head in a cache of one feed: its generation and its deltas. FEED-FORMAT.md, "The store". */
+export function headOf(cache) {
+  const bytes = cache.entries.get(headName(cache)[0]);
+  if (!bytes) return { generation: 0 };
+  const end = 5 + Buffer.from(bytes).readUInt32LE(1);
+  const { payload } = JSON.parse(Buffer.from(bytes.subarray(5, end)));
+  const { generation } = JSON.parse(Buffer.from(payload, "base64url"));
+  return { generation, deltas: bytes.subarray(end) };
 }
+
+/** The generation in a cache; 0 if there is none. */
+export const floorOf = (cache) => headOf(cache).generation;
 
 export const HOUR = 3_600_000;
 

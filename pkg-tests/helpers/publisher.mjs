@@ -172,11 +172,6 @@ export class Publisher extends AnyPublisher {
     this.base(base);
   }
 
-  /** The name of a file in a client's cache. */
-  kept(name) {
-    return `file-${sha256(["file", this.feedId, name, this.key.publicKey].join("\n"))}`;
-  }
-
   #add(kind, bytes) {
     this.listed.push({ kind, bytes: bytes.length, sha256: this.add(bytes) });
   }

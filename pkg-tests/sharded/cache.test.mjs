@@ -16,7 +16,7 @@ test("a cache saves requests, across restarts", async () => {
   assert.ok((await again.hasMany(members)).every((answer) => answer === 1));
   assert.equal(await again.update(), false);
   assert.ok(site.asked().every((path) => path === "shards.json"));
-  assert.equal(cache.entries.size, 2 + 1 + 16);
+  assert.equal(cache.entries.size, 1 + 1 + 16);
   again.close();
   // Without a network.
   const offline = await open({ cache, fetch: noNetwork });
@@ -30,7 +30,7 @@ test("a cache saves requests, across restarts", async () => {
   const next = await open({ cache });
   await next.update();
   assert.ok((await next.hasMany(fewer)).every((answer) => answer === 1));
-  assert.equal(cache.entries.size, 2 + 1 + 16);
+  assert.equal(cache.entries.size, 1 + 1 + 16);
   assert.equal(parts().length, 1 + 16);
   for (const name of parts()) assert.notDeepEqual(cache.entries.get(name), before.get(name));
   // A client that trusts other keys starts over.
@@ -87,7 +87,7 @@ test("a manifest that is put slowly doesn't replace a newer one, and holds no qu
   const filter = await open({ cache });
   let release;
   const slow = new Promise((resolve) => (release = resolve));
-  cache.fault = (method, name) => method === "put" && name.startsWith("manifest-") && slow;
+  cache.fault = (method, name) => method === "put" && name.startsWith("head-") && slow;
   publisher.put(members.slice(1));
   const stop = new AbortController();
   const update = filter.update({ signal: stop.signal });
@@ -120,11 +120,11 @@ test("forget removes what a cache holds of a sharded filter, for its own keys or
   await before.hasMany(members);
   const filter = await open({ cache, publicKey: next.publicKey });
   await before.forget();
-  assert.equal(cache.entries.size, others.size + 2);
+  assert.equal(cache.entries.size, others.size + 1);
   await fails("freed", before.has(members[0]));
   await (await open({ cache })).hasMany(members);
   await filter.forget({ publicKey: old.publicKey });
-  assert.equal(cache.entries.size, others.size + 2);
+  assert.equal(cache.entries.size, others.size + 1);
   assert.equal(await filter.has(members[0]), true);
   await fails("invalid_parameter", filter.forget({ publicKey: 5 }));
   // Including what is being put.
@@ -143,17 +143,17 @@ test("parts that no generation has any more are removed, by an update or by forg
   assert.equal(await filter.update(), true);
   await filter.hasMany(members);
   assert.equal(filter.cacheError, undefined);
-  // The id, the manifest, a page and four shards.
-  assert.equal(cache.entries.size, 2 + 1 + 4);
+  // The head, a page and four shards.
+  assert.equal(cache.entries.size, 1 + 1 + 4);
   // The manifest of more shards can't be stored, but the requested parts can.
   cache.fault = (method, name) => {
-    if (method === "put" && name.startsWith("manifest-")) throw new Error("full");
+    if (method === "put" && name.startsWith("head-")) throw new Error("full");
   };
   publisher.put(strangers, 512);
   assert.equal(await filter.update(), true);
   await filter.hasMany(strangers);
   assert.equal(filter.cacheError?.code, "cache");
-  assert.equal(cache.entries.size, 2 + 2 + 512);
+  assert.equal(cache.entries.size, 1 + 2 + 512);
   await filter.forget();
   assert.deepEqual([...cache.entries.keys()], []);
 });
@@ -185,7 +185,7 @@ test("parts that the cache doesn't put don't pile up", async () => {
   await filter.update();
   await filter.hasMany(strangers);
   assert.equal(filter.cacheError, undefined);
-  assert.equal(cache.entries.size, 2 + 2 + 512);
+  assert.equal(cache.entries.size, 1 + 2 + 512);
 });
 
 test("unreadable entries of a cache aren't overwritten, and a part that can be read again clears the error", async () => {

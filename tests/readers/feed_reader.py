@@ -55,13 +55,13 @@ class Folder:
             raise Error("network", str(error)) from None
 
     def manifest(self, name):
-        """Step 1, except for the contents."""
+        """Step 2, except for the contents."""
         data = self.read(name, 2**21 + 1)
         need(len(data) <= 2**21, name, "too_large")
         return data
 
     def file(self, sha256, length):
-        """Step 9: a file with this hash and length. Reads one byte more, to notice a longer file."""
+        """Step 10: a file with this hash and length. Reads one byte more, to notice a longer file."""
         for _ in range(2):
             data = self.read(sha256, length + 1)
             if len(data) == length and hashlib.sha256(data).hexdigest() == sha256:
@@ -117,7 +117,7 @@ def is_hash(value):
 
 
 def payload_of(data, typ, trusted):
-    """Steps 1 and 2: the bytes of the payload, once a trusted key has signed it, or if `trusted` is None."""
+    """Steps 2 and 3: the bytes of the payload, once a trusted key has signed it, or if `trusted` is None."""
     manifest = parse(data)
     check(isinstance(manifest, dict), "an object")
     payload, signatures = base64url(manifest.get("payload")), manifest.get("signatures")
@@ -151,7 +151,7 @@ def has_signed(element, payload, typ, trusted):
 
 
 def described(data):
-    """Step 3, but for `files`, which sharded filters don't have: the payload as an object."""
+    """Step 4, but for `files`, which sharded filters don't have: the payload as an object."""
     payload = parse(data)
     check(isinstance(payload, dict), "an object")
     get = payload.get
@@ -178,7 +178,7 @@ def described(data):
 
 
 def described_feed(data):
-    """All of step 3."""
+    """All of step 4."""
     payload = described(data)
     files = payload.get("files")
     check(isinstance(files, list) and 1 <= len(files) <= 64, "files")
@@ -189,7 +189,7 @@ def described_feed(data):
 
 
 def check_now(payload, now, secret):
-    """Steps 6 and 7."""
+    """Steps 7 and 8."""
     need(payload["expires"] > now, "expires", "expired")
     if "check" in payload:
         need(secret is not None, "keyed", "secret_required")
@@ -206,12 +206,13 @@ def fits(filter, payload):
     return found == (payload["profile"], options, int(payload["seed"]))
 
 
-# What is remembered: an object that has, under the lines that the page has for the names of a cache, the feedId of a
-# URL, and the manifest with the highest generation of a feedId. A manifest is trusted again only if it verifies.
+# What is remembered: an object that has, under the lines that the page has for the name of a head, the manifest with
+# the highest generation. It is trusted again only if it verifies.
 
 class Memory:
     def __init__(self, path, url, trusted):
-        self.path, self.url, self.trusted = path, url, trusted
+        self.path, self.trusted = path, trusted
+        self.name = "\n".join(["head", url] + sorted(map(digits, trusted or [])))
 
     def load(self):
         """Damage counts as nothing."""
@@ -221,29 +222,22 @@ class Memory:
             return {}
         return state if isinstance(state, dict) else {}
 
-    def name(self, word, of):
-        whose = [self.url] if self.trusted is None else sorted(map(digits, self.trusted))
-        return "\n".join([word, of] + whose)
-
-    def accepted(self, state, feed_id):
-        """Steps 2 and 3 again: payload and object of the manifest kept of this feed, or None."""
-        manifest = state.get(self.name("manifest", feed_id))
+    def accepted(self, state):
+        """Steps 3 and 4 again: payload and object of the manifest kept, or None."""
+        manifest = state.get(self.name)
         if not isinstance(manifest, str):
             return None
         try:
             data = payload_of(manifest.encode(errors="surrogatepass"), "bloom-wasm-feed", self.trusted)
-            payload = described_feed(data)
+            return data, described_feed(data)
         except Error:
             return None
-        return (data, payload) if payload["feedId"] == feed_id else None
 
     def check(self, state, data, payload):
-        """Steps 4 and 5. The page lets a client overlook a lower generation if one is in place; here none is."""
-        first = state.get(self.name("feed", self.url))
-        if isinstance(first, str) and self.accepted(state, first):
-            need(payload["feedId"] == first, "feedId", "wrong_feed")
-        highest = self.accepted(state, payload["feedId"])
+        """Steps 5 and 6. The page lets a client overlook a lower generation if one is in place; here none is."""
+        highest = self.accepted(state)  # 1
         if highest and data != highest[0]:
+            need(payload["feedId"] == highest[1]["feedId"], "feedId", "wrong_feed")
             need(payload["generation"] > highest[1]["generation"], "generation", "rollback")
 
     def remember(self, manifest, data, payload):
@@ -256,8 +250,7 @@ class Memory:
                 self.check(state, data, payload)
             except Error:
                 return
-            state[self.name("feed", self.url)] = payload["feedId"]
-            state[self.name("manifest", payload["feedId"])] = manifest.decode()
+            state[self.name] = manifest.decode()
             with open(f"{self.path}.new", "w") as file:
                 json.dump(state, file)
                 file.flush()
@@ -271,22 +264,22 @@ class Memory:
 
 def follow(folder, trusted, memory, now, max_bytes, secret):
     """The payload, and the filter to query."""
-    manifest = folder.manifest("feed.json")  # 1
-    data = payload_of(manifest, "bloom-wasm-feed", trusted)  # 1, 2
-    payload = described_feed(data)  # 3
+    manifest = folder.manifest("feed.json")  # 2
+    data = payload_of(manifest, "bloom-wasm-feed", trusted)  # 2, 3
+    payload = described_feed(data)  # 4
     if memory:
-        memory.check(memory.load(), data, payload)  # 4, 5
-    check_now(payload, now, secret)  # 6, 7
+        memory.check(memory.load(), data, payload)  # 1, 5, 6
+    check_now(payload, now, secret)  # 7, 8
     total = sum(file["bytes"] for file in payload["files"])
-    need(max_bytes is None or total <= max_bytes, "all files", "too_large")  # 8
-    base, *deltas = [folder.file(file["sha256"], file["bytes"]) for file in payload["files"]]  # 9
-    filter = decode(base, secret)  # 10
+    need(max_bytes is None or total <= max_bytes, "all files", "too_large")  # 9
+    base, *deltas = [folder.file(file["sha256"], file["bytes"]) for file in payload["files"]]  # 10
+    filter = decode(base, secret)  # 11
     for delta in deltas:
         base = apply(base, delta, secret)
     filter = decode(base, secret)
     check(fits(filter, payload), "profile, options or seed")
     if memory:
-        memory.remember(manifest, data, payload)
+        memory.remember(manifest, data, payload)  # 13
     return payload, filter
 
 

@@ -20,7 +20,7 @@ from reader import RIBBON, Blob, digest, is_tag_name, shard_of, site_of
 
 
 def described_shards(data):
-    """Step 3 for a sharded filter."""
+    """Step 4 for a sharded filter."""
     payload = described(data)
     shards, pages = payload.get("shards"), payload.get("pages")
     check(is_whole(shards, 1, 2**16) and shards.bit_count() == 1, "shards")

@@ -335,7 +335,7 @@ impl Head {
         self.identity.check()
     }
 
-    /// Whether step 6 of "What a client must do" refuses it.
+    /// Whether step 7 of "What a client must do" refuses it.
     pub fn is_over(&self, now: u64) -> bool {
         self.expires <= now
     }
