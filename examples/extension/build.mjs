@@ -1,4 +1,7 @@
-/** Writes dist/chromium and dist/firefox. For another feed: `node build.mjs --feed URL --public-key KEY`. */
+/**
+ * Writes dist/chromium and dist/firefox, with a copy of the feed as it is now. For another feed: `node build.mjs --feed URL
+ * --public-key KEY`.
+ */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -9,6 +12,20 @@ if (!feed !== !key) throw new Error("--feed and --public-key go together");
 const here = new URL("./", import.meta.url);
 const bloom = new URL("./", import.meta.resolve("bloom-wasm/reader"));
 const manifest = JSON.parse(readFileSync(new URL("manifest.json", here), "utf8"));
+
+/** Fetches a file of the feed. */
+async function get(url) {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url}: ${response.status}`);
+  return Buffer.from(await response.arrayBuffer());
+}
+
+const url = feed ?? (await import("./src/config.js")).FEED_URL;
+const newest = await get(url);
+const packaged = new Map([["feed.json", newest]]);
+// Not verified here: the extension does that.
+const { files } = JSON.parse(Buffer.from(JSON.parse(newest).payload, "base64url"));
+for (const { sha256 } of files) packaged.set(sha256, await get(new URL(sha256, url)));
 
 /** What only one of the browsers understands. */
 const manifests = {
@@ -37,6 +54,9 @@ for (const [browser, own] of Object.entries(manifests)) {
   const config = { FEED_URL: feed, PUBLIC_KEY: key };
   const lines = Object.entries(config).map(([name, value]) => `export const ${name} = ${JSON.stringify(value)};\n`);
   if (feed) writeFileSync(new URL("config.js", out), lines.join(""));
+
+  mkdirSync(new URL("feed/", out));
+  for (const [name, bytes] of packaged) writeFileSync(new URL(`feed/${name}`, out), bytes);
 
   // The package's reader, and the file that it imports.
   mkdirSync(new URL("bloom-wasm/", out));

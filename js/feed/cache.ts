@@ -123,7 +123,11 @@ export class FeedStore<P extends Head> {
   }
 
   /** Calls the cache. Throws if it takes too long; what the cache is doing goes on. */
-  async #call<T>(kind: "read" | "write", call: (cache: FeedCache) => Promise<T>): Promise<T | undefined> {
+  async #call<T>(
+    kind: "read" | "write",
+    call: (cache: FeedCache) => Promise<T>,
+    patience = ANSWER,
+  ): Promise<T | undefined> {
     const cache = this.#cache;
     if (cache === null) return undefined;
     const late = this.#late[kind];
@@ -136,7 +140,7 @@ export class FeedStore<P extends Head> {
         late.add(answer);
         quietly(() => answer).then(() => late.delete(answer));
         reject(silent);
-      }, ANSWER);
+      }, patience);
     });
     try {
       return await Promise.race([answer, over]);
@@ -146,9 +150,9 @@ export class FeedStore<P extends Head> {
   }
 
   /** Unverified bytes. A cache that fails throws `cache`, unlike one that has nothing. */
-  async #get(name: string): Promise<Uint8Array | undefined> {
+  async #get(name: string, patience?: number): Promise<Uint8Array | undefined> {
     try {
-      const bytes = (await this.#call("read", (cache) => cache.get(name))) ?? undefined;
+      const bytes = (await this.#call("read", (cache) => cache.get(name), patience)) ?? undefined;
       return bytes === undefined ? undefined : plainBytes(bytes, "what it returns must be a");
     } catch (cause) {
       throw failed("cache", "the cache could not be read", cause);
@@ -167,9 +171,9 @@ export class FeedStore<P extends Head> {
     }
   }
 
-  /** The head, if there is one that verifies. Throws `cache` if it can't be read. */
-  async head(): Promise<Kept<P> | undefined> {
-    const bytes = await this.#get(this.#name("head"));
+  /** The head, if there is one that verifies. Throws `cache` if it can't be read, or not within that many milliseconds. */
+  async head(patience?: number): Promise<Kept<P> | undefined> {
+    const bytes = await this.#get(this.#name("head"), patience);
     if (bytes === undefined || bytes.length < START) return undefined;
     let at = START + new DataView(bytes.buffer, bytes.byteOffset).getUint32(1, true);
     // Steps 3 and 4, on a copy: the cache may change its own.

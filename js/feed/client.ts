@@ -10,6 +10,9 @@ import type { Origin } from "./origin.js";
 /** When a job that another request of a Worker began counts as abandoned, in milliseconds. */
 const ABANDONED = 60_000;
 
+/** How long the cache may take to tell what it has, in milliseconds, if there is a packaged generation. */
+const AT_START = 1_000;
+
 const FOREIGN =
   "another request of this Worker began the update, which may have ended with it; pass each update to ctx.waitUntil";
 
@@ -24,6 +27,14 @@ export abstract class Client<P extends Head> {
   #isBound = false;
   /** Why the last read of the cache failed, or its generation couldn't be put in place. */
   #unread: FilterError | undefined;
+  /** Whether the packaged generation was looked at. */
+  #isUnpacked = false;
+  /** That generation, if it came into place and no manifest of the host has been accepted since. */
+  #unconfirmed: Manifest<P> | undefined;
+  /** The feed that the packaged generation is of, once that has been read. */
+  #packagedId: string | undefined;
+  /** Why the packaged generation can't be used. */
+  #packagedError: FilterError | undefined;
   /** Why the cache isn't known to have the generation in place. */
   #cacheError: FilterError | undefined;
   /** How long the host may still take for the update under way, in milliseconds. */
@@ -44,14 +55,14 @@ export abstract class Client<P extends Head> {
   protected abstract readonly noun: string;
 
   /**
-   * Makes what a generation needs besides its manifest: of what the cache has, and only of that if `isRestored`. Calls
+   * Makes what a generation needs besides its manifest: of what the cache has, and of what can be fetched there. Calls
    * {@link requireJob} before it changes anything.
    */
   protected abstract build(
     manifest: Manifest<P>,
     kept: Kept<P> | undefined,
     signal: AbortSignal,
-    isRestored: boolean,
+    from: Origin<P> | undefined,
   ): Promise<void>;
 
   /** Stores the generation in place in the cache. Returns false if the cache has a newer one. */
@@ -75,6 +86,13 @@ export abstract class Client<P extends Head> {
     return this.#cacheError;
   }
 
+  get packagedError(): FilterError | undefined {
+    const { feedId } = this.manifest;
+    // A cache that answered late may have told of another feed.
+    if (this.#packagedId !== undefined && this.#packagedId !== feedId) return otherFeed(this.#packagedId, feedId);
+    return this.#packagedError;
+  }
+
   /** Whether the generation in place has expired. */
   get isStale(): boolean {
     return this.origin.isOver(this.manifest);
@@ -93,15 +111,17 @@ export abstract class Client<P extends Head> {
   }
 
   /**
-   * Opens with what the cache has, and updates in the background; otherwise with the newest generation. Closes the
-   * client if there is neither.
+   * Opens with what the cache or the package has, and updates in the background; otherwise with the newest generation.
+   * Closes the client if there is none.
    */
   async open(signal: AbortSignal | undefined): Promise<void> {
     let unopened: FilterError | undefined;
     try {
       const hasRestored = await this.#join(async (stopped) => {
-        await this.#read(stopped);
+        await this.#read(stopped, this.origin.packaged && AT_START);
         unopened = this.#unread;
+        if ((this.manifest as Manifest<P> | undefined) === undefined) await this.#unpack(stopped);
+        if (this.#unread) this.#tellUnread(this.#unread);
         return this.manifest !== undefined;
       }, signal);
       if (hasRestored) this.begin();
@@ -110,7 +130,13 @@ export abstract class Client<P extends Head> {
       // The cache answered in the end, with a newer generation than the host's.
       if (this.manifest !== undefined && !signal?.aborted && error instanceof FilterError) return;
       this.close();
-      throw unopened && isUnreached(error) ? offline(unopened, error) : error;
+      const told = unopened && isUnreached(error) ? offline(unopened, error) : error;
+      const unpacked = this.#packagedError;
+      if (!unpacked || !(told instanceof FilterError)) throw told;
+      const { message } = unpacked;
+      throw new FilterError(told.code, `${told.message}, and what is packaged can't be used: ${message}`, {
+        cause: told.cause,
+      });
     }
   }
 
@@ -184,7 +210,6 @@ export abstract class Client<P extends Head> {
 
   /** Puts the newest generation in place. FEED-FORMAT.md has the steps. */
   protected async renew(signal: AbortSignal): Promise<boolean> {
-    this.#patience = this.origin.timeout;
     const before = this.manifest as Manifest<P> | undefined;
     // What step 1 has read; null if it was cut short.
     let kept: Kept<P> | undefined | null = null;
@@ -193,56 +218,55 @@ export abstract class Client<P extends Head> {
       if (before) this.origin.store.askAgain();
       // Step 1, before the host, which may not answer.
       kept = await this.#read(signal);
+      await this.#unpack(signal);
       // Steps 2 to 4.
-      const found = await this.fromHost(signal, (held) => this.origin.found(held));
+      this.#patience = this.origin.timeout;
+      const found = await this.inTime(this.origin, signal, (held) => this.origin.found(held));
       this.requireJob(signal);
       if (this.#unread) kept = await this.#read(signal);
       // Steps 5 to 8.
       const place = this.manifest as Manifest<P> | undefined;
       const mayBind = this.#isBound || this.#floor === undefined || this.#floor.feedId === place?.feedId;
       const manifest = this.origin.trusted(found, { present: mayBind ? place : undefined, kept: this.#floor });
+      this.#unconfirmed = undefined;
       // Steps 9 to 12.
-      if (manifest.signed !== place?.signed) await this.#place(manifest, kept, signal, false);
+      if (manifest.signed !== place?.signed) await this.#place(manifest, kept, signal, this.origin);
       signal.throwIfAborted();
       return this.manifest !== before;
     } finally {
       // Step 13. Without a generation, as when opening has failed, there is nothing to keep.
-      if (this.manifest && kept !== null) {
+      if (this.manifest && kept !== null && this.manifest !== this.#unconfirmed) {
         if (this.#unread || kept?.manifest.signed !== this.manifest.signed) this.write(() => this.#keep());
         else this.#tell(undefined);
       }
     }
   }
 
-  /** Runs a request to the host. Throws `network` if it takes too long; the time that the cache takes doesn't count. */
-  protected async fromHost<T>(signal: AbortSignal, run: (held: AbortSignal) => Promise<T>): Promise<T> {
+  /** Runs a request. Throws `network` if the host takes too long; the time that the cache takes doesn't count. */
+  protected async inTime<T>(from: Origin<P>, signal: AbortSignal, run: (held: AbortSignal) => Promise<T>): Promise<T> {
     const begun = performance.now();
     try {
-      return await limited(this.origin.late, this.#patience, [signal], run);
+      return await limited(from.late, this.#patience, [signal], run);
     } finally {
       this.#patience = Math.max(1, this.#patience - (performance.now() - begun));
     }
   }
 
   /** Step 1: reads the head, and puts its generation in place unless that is older. */
-  async #read(signal: AbortSignal): Promise<Kept<P> | undefined> {
+  async #read(signal: AbortSignal, patience?: number): Promise<Kept<P> | undefined> {
     const { origin } = this;
     let kept: Kept<P> | undefined;
     this.#unread = undefined;
     try {
       // Twice if need be: another client may have replaced head and base in between.
       for (let reads = 0; reads < 2; reads++) {
-        kept = await unlessAborted(origin.store.head(), signal);
+        kept = await unlessAborted(origin.store.head(patience), signal);
         this.#floor = kept?.manifest;
         this.#unread = kept && this.#isAhead(kept.manifest) ? await this.#restored(kept, signal) : undefined;
         if (!this.#unread) break;
       }
       if (!this.#unread) this.#isBound = true;
-      // With nothing in place, there is nothing to roll back.
-      else if (this.manifest as Manifest<P> | undefined) {
-        const what = `the cache has generation ${kept?.manifest.generation}, which can't be put in place`;
-        this.#tell(failed("cache", what, this.#unread));
-      }
+      else this.#tellUnread(this.#unread);
     } catch (error) {
       this.requireJob(signal);
       if (!(error instanceof FilterError)) throw error;
@@ -250,6 +274,42 @@ export abstract class Client<P extends Head> {
       this.#tell(error);
     }
     return kept;
+  }
+
+  #tellUnread(error: FilterError): void {
+    // With nothing in place, there is nothing to roll back.
+    if ((this.manifest as Manifest<P> | undefined) === undefined || this.#floor === undefined) return;
+    if (!this.#isAhead(this.#floor)) return;
+    const what = `the cache has generation ${this.#floor.generation}, which can't be put in place`;
+    this.#tell(failed("cache", what, error));
+  }
+
+  /** Puts the packaged generation in place if it is newer. It counts as one that was accepted before. */
+  async #unpack(signal: AbortSignal): Promise<void> {
+    const { packaged } = this.origin;
+    if (!packaged || this.#isUnpacked) return;
+    this.#patience = packaged.timeout;
+    try {
+      const found = await this.inTime(packaged, signal, (held) => packaged.found(held));
+      const place = this.manifest as Manifest<P> | undefined;
+      for (const known of [place, this.#floor]) {
+        if (known === undefined) continue;
+        if (known.feedId !== found.feedId) throw otherFeed(found.feedId, known.feedId);
+        if (known.generation === found.generation && known.signed !== found.signed)
+          throw new FilterError("rollback", `there is another payload of generation ${found.generation}`);
+      }
+      if (place === undefined || found.generation > place.generation) {
+        packaged.requireSecret(found);
+        await this.#place(found, undefined, signal, packaged);
+        this.#unconfirmed = found;
+      }
+      this.#packagedId = found.feedId;
+    } catch (error) {
+      this.requireJob(signal);
+      if (!(error instanceof FilterError)) throw error;
+      this.#packagedError = error;
+    }
+    this.#isUnpacked = true;
   }
 
   /** Whether the cache's generation is to replace the one in place. */
@@ -264,7 +324,7 @@ export abstract class Client<P extends Head> {
   async #restored(kept: Kept<P>, signal: AbortSignal): Promise<FilterError | undefined> {
     try {
       this.origin.requireSecret(kept.manifest);
-      await this.#place(kept.manifest, kept, signal, true);
+      await this.#place(kept.manifest, kept, signal, undefined);
       return undefined;
     } catch (error) {
       this.requireJob(signal);
@@ -277,9 +337,9 @@ export abstract class Client<P extends Head> {
     manifest: Manifest<P>,
     kept: Kept<P> | undefined,
     signal: AbortSignal,
-    isRestored: boolean,
+    from: Origin<P> | undefined,
   ): Promise<void> {
-    await this.build(manifest, kept, signal, isRestored);
+    await this.build(manifest, kept, signal, from);
     this.manifest = manifest;
     this.placed();
   }
@@ -338,6 +398,11 @@ export abstract class Client<P extends Head> {
   protected closed(): FilterError {
     return new FilterError("freed", `this ${this.noun} was closed`);
   }
+}
+
+/** The error for a packaged generation of another feed. */
+function otherFeed(packaged: string, feedId: string): FilterError {
+  return new FilterError("wrong_feed", `the feed ${packaged} is packaged, and this is ${feedId}`);
 }
 
 /** @internal Settles once a task has ended. One of another request of a Worker can't be awaited. */

@@ -4,6 +4,7 @@
 import { invalidParameter, requireLimit, requireType } from "../boundary/input.js";
 import { type Every, known } from "../boundary/known.js";
 import { requireSignal } from "../boundary/stream.js";
+import type { FilterError } from "../error.js";
 import type { Filter } from "../filter/filter.js";
 import { Follower, type Watcher } from "./follower.js";
 import {
@@ -25,6 +26,14 @@ export interface FeedOptions extends OpeningOptions {
   maxAge?: number;
   /** The most bytes that all files together may have. By default only memory is the limit. */
   maxBytes?: number;
+  /**
+   * The URL of the manifest in a copy of the feed's folder that comes with your app: a file of an extension or a page, or
+   * a `file:` URL. If the cache has nothing, it answers at once, so that a first start needs no network; otherwise the
+   * first update takes it if it is newer. It is verified like everything else, but may have expired. What it has isn't
+   * fetched again. If it can't be used, or not within ten seconds, {@link Feed.packagedError} says why, and the feed does
+   * without it.
+   */
+  packaged?: string | URL;
 }
 
 /** The options of {@link Feed.watch}. */
@@ -50,7 +59,7 @@ export interface UpdateOptions {
   every?: number;
 }
 
-const openingFeed = { ...opening, onProgress: 1, maxAge: 1, maxBytes: 1 } satisfies Every<FeedOptions>;
+const openingFeed = { ...opening, onProgress: 1, maxAge: 1, maxBytes: 1, packaged: 1 } satisfies Every<FeedOptions>;
 
 const updating = { signal: 1, every: 1 } satisfies Every<UpdateOptions>;
 
@@ -70,8 +79,8 @@ export interface FeedInfo extends GenerationInfo {
  * Opens a feed: a filter that stays up to date. The URL is that of its manifest, usually `feed.json`; the files lie
  * beside it. In Node, Deno and Bun, it may be a `file:` URL.
  *
- * If the cache has a generation, this resolves with it at once, even without a network, and updates in the background;
- * `stale` tells whether it has expired. Otherwise this fetches the feed.
+ * If the cache has a generation, or else your app's package, this resolves with it at once, even without a network, and
+ * updates in the background; `stale` tells whether it has expired. Otherwise this fetches the feed.
  *
  * Throws a {@link FilterError}: `not_a_feed`, `signature`, `wrong_feed`, `rollback`, `expired`, `integrity`,
  * `too_large`, `wrong_base`, and the codes of `load`. An abort rejects with the signal's reason.
@@ -104,6 +113,14 @@ export class Feed extends Generations {
    */
   get filter(): Filter {
     return clientOf<Follower>(this).filter;
+  }
+
+  /**
+   * Why the generation that comes with the app can't be used: it is damaged, not signed by your key, of another feed, or
+   * can't be read. Undefined if all is well.
+   */
+  get packagedError(): FilterError | undefined {
+    return clientOf<Follower>(this).packagedError;
   }
 
   /** A description of the feed: a plain object that can go into JSON. */

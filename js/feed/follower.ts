@@ -121,14 +121,14 @@ export class Follower extends Client<FeedPayload> {
     manifest: Manifest<FeedPayload>,
     kept: Kept<FeedPayload> | undefined,
     signal: AbortSignal,
-    isRestored: boolean,
+    from: Origin<FeedPayload> | undefined,
   ): Promise<void> {
     // Step 9.
     const total = lengthOf(manifest);
     const { maxBytes } = this.#source;
     if (total > maxBytes) throw new FilterError("too_large", `the feed has ${total} bytes, more than ${maxBytes}`);
     try {
-      this.place = await this.#build(manifest, kept, signal, isRestored);
+      this.place = await this.#build(manifest, kept, signal, from);
     } finally {
       // Those of older generations are of no use any more.
       const names = new Set([this.place, this.#begun].flatMap((its) => its?.files.map(({ sha256 }) => sha256) ?? []));
@@ -142,12 +142,12 @@ export class Follower extends Client<FeedPayload> {
     return begun!.length > placed!.length ? begun! : placed!;
   }
 
-  /** Steps 10 and 11: the generation, made of what is there, what the cache has and what the host has. */
+  /** Steps 10 and 11: the generation, made of what is there, what the cache has and what can be fetched. */
   async #build(
     manifest: Manifest<FeedPayload>,
     kept: Kept<FeedPayload> | undefined,
     signal: AbortSignal,
-    isRestored: boolean,
+    from: Origin<FeedPayload> | undefined,
   ): Promise<Place> {
     const { files } = manifest;
     const blobs = this.#present(manifest);
@@ -157,16 +157,17 @@ export class Follower extends Client<FeedPayload> {
     let before = 0;
     for (const file of lacking) {
       const { onProgress } = this.#source;
-      const onLoaded = (loaded: number) => isRestored || onProgress?.({ loaded: before + loaded, total });
+      const onLoaded = (loaded: number) => from === this.origin && onProgress?.({ loaded: before + loaded, total });
       const parent = blobs.at(-1);
       const own = await this.#kept(file, kept, parent, signal);
       if (own) onLoaded(file.bytes);
-      else if (isRestored) throw new FilterError("cache", "the cache lacks a file");
-      const blob = own ?? (await this.#fetched(file, parent, signal, onLoaded));
+      else if (!from) throw new FilterError("cache", "the cache lacks a file");
+      const blob = own ?? (await this.#fetched(file, from!, parent, signal, onLoaded));
       blobs.push(blob);
       before += file.bytes;
       // A restart needn't fetch it again, even if a delta can't be fetched.
-      if (!own && parent === undefined) this.write(() => this.origin.store.begin(manifest, () => toBytes(blob)));
+      if (!own && parent === undefined && from === this.origin)
+        this.write(() => this.origin.store.begin(manifest, () => toBytes(blob)));
     }
     this.requireJob(signal);
     const blob = blobs.at(-1)!;
@@ -202,6 +203,7 @@ export class Follower extends Client<FeedPayload> {
   /** The filter made from a fetched file. */
   #fetched(
     file: FeedFile,
+    from: Origin<FeedPayload>,
     parent: Blob | undefined,
     signal: AbortSignal,
     onLoaded: (loaded: number) => void,
@@ -216,7 +218,7 @@ export class Follower extends Client<FeedPayload> {
         }),
       );
     };
-    return this.fromHost(signal, (held) => this.origin.file(file, held, make));
+    return this.inTime(from, signal, (held) => from.file(file, held, make));
   }
 
   /** The filter made from a file, once its bytes are verified. */

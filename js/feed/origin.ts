@@ -44,7 +44,12 @@ export interface OriginOptions extends Pick<LoadOptions, "fetch" | "secret"> {
   cache?: FeedCache | null;
   timeout?: number;
   maxAge?: number;
+  /** The URL of a manifest that comes with the app. */
+  packaged?: string | URL;
 }
+
+/** How long what comes with the app may take, in milliseconds. */
+const AT_HAND = 10_000;
 
 /** Hands the bytes of a file to `take`, in order. */
 export type Read = (take: (chunk: Uint8Array) => void) => Promise<void>;
@@ -55,6 +60,8 @@ export class Origin<P extends Head> {
   readonly secret: Uint8Array | undefined;
   /** How long the host may take, in milliseconds. */
   readonly timeout: number;
+  /** The copy of the folder that comes with the app. */
+  readonly packaged: Origin<P> | undefined;
   #url: string;
   #keys: TrustedKeys;
   #kind: Kind<P>;
@@ -67,16 +74,20 @@ export class Origin<P extends Head> {
     if (typeof options !== "object" || options === null)
       throw invalidParameter("options must have publicKey, or null for a feed that isn't signed");
     const { publicKey, cache = cacheStorage(), signal, timeout = Infinity, fetch, maxAge = Infinity } = options;
+    const { packaged } = options;
     requireType("function", { fetch });
     requireLimit({ maxAge });
     requireTimeout(timeout);
     requireSignal(signal);
     const secret = secretIn(options);
     requireCache(cache);
-    const address = absolute(url);
+    const address = absolute(url, "url");
+    const copy = packaged === undefined ? undefined : absolute(packaged, "packaged");
     signal?.throwIfAborted();
     const keys = await unlessAborted(importKeys(publicKey), signal);
-    return new Origin(kind, address, keys, cache, secret, fetch, { timeout, maxAge });
+    const limits = { timeout: Math.min(timeout, AT_HAND), maxAge };
+    const own = copy === undefined ? undefined : new Origin(kind, copy, keys, null, secret, fetch, limits);
+    return new Origin(kind, address, keys, cache, secret, fetch, { timeout, maxAge }, own);
   }
 
   private constructor(
@@ -87,6 +98,7 @@ export class Origin<P extends Head> {
     secret: Uint8Array | undefined,
     fetch: typeof globalThis.fetch | undefined,
     { timeout, maxAge }: { timeout: number; maxAge: number },
+    packaged?: Origin<P>,
   ) {
     this.store = new FeedStore(cache, url, keys, kind);
     this.secret = secret;
@@ -97,6 +109,7 @@ export class Origin<P extends Head> {
     this.#fetch = fetch;
     this.timeout = timeout;
     this.#maxAge = maxAge;
+    this.packaged = packaged;
   }
 
   /** The message for a host that takes longer. */
@@ -223,8 +236,8 @@ export function isDamage(error: unknown): boolean {
   return error instanceof FilterError && error.code === "integrity";
 }
 
-/** The absolute URL. */
-function absolute(url: unknown): string {
+/** The absolute URL of the option with this name. */
+function absolute(url: unknown, name: string): string {
   // Outside the try: if there is no such class, the URL isn't to blame.
   const Parser = URL;
   try {
@@ -236,7 +249,7 @@ function absolute(url: unknown): string {
   } catch {
     // It is relative, and there is no page; or no file can lie beside it, as with data:; or it is somebody's Proxy.
   }
-  throw invalidParameter("url must be the whole URL of a manifest; for a file, pass a file: URL");
+  throw invalidParameter(`${name} must be the whole URL of a manifest; for a file, pass a file: URL`);
 }
 
 /** Hands each chunk to `take`. Throws `truncated` if there are fewer bytes than the transport promised. */

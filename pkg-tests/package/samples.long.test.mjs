@@ -60,7 +60,6 @@ const ELSEWHERE = [
   [/^README\.md: Try it from a clone/, "pkg-tests/package/start.test.mjs", "npm start"],
   [/^docs\/releasing\.md/, "pkg-tests/package/releasable.test.mjs", '"docs/releasing.md"'],
   [/^README\.md: In an extension/, "pkg-tests/package/readme.long.test.mjs", 'sample("In an extension"'],
-  [/^docs\/feeds\.md: In an extension/, "pkg-tests/package/readme.long.test.mjs", 'sample("In an extension", 0, FEEDS'],
   [/^README\.md: In a Cloudflare Worker/, "pkg-tests/package/readme.long.test.mjs", 'sample("In a Cloudflare Worker"'],
   [/^README\.md: In a page without/, "pkg-tests/package/readme.long.test.mjs", 'sample("In a page without a bundler"'],
   [/^README\.md: With a bundler/, "pkg-tests/package/readme.long.test.mjs", 'sample("With a bundler, and in Node"'],
@@ -426,6 +425,7 @@ function feed(title, publishing, following, ends) {
     try {
       assert.equal(feed.filter.hasUrl("https://evil.example/login"), true);
       assert.equal(warn.mock.callCount(), ends.warnings);
+      assert.equal(feed.packagedError, undefined);
     } finally {
       feed.close();
     }
@@ -437,6 +437,8 @@ function feed(title, publishing, following, ends) {
   const feeds = "docs/feeds.md";
   const publishing = take(feeds, "Publishing", "sh");
   feed("docs/feeds.md: a feed", publishing, take(feeds, "Following", "js"), { warnings: 0 });
+  const packing = `${publishing}\ncp -r public feed`;
+  feed("docs/feeds.md: a packaged feed", packing, take(feeds, "Packaged with an app", "js"), { warnings: 0 });
   const described = take(feeds, "Publishing", "toml");
   test("docs/feeds.md: a feed of several lists", () => {
     const malware = lines(...Array.from({ length: 1000 }, (_, i) => `evil${i}.example`));

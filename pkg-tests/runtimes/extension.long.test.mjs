@@ -1,13 +1,14 @@
 /**
  * The example extension in real, headless browsers, under their default policy: it blocks, goes back, continues,
- * learns, is stopped, and loses its host.
+ * learns, is stopped, loses its host, and begins without one.
  */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { promisify } from "node:util";
 import { root } from "../../scripts/setup.mjs";
 import { missing, newPage, PATIENCE, puppeteer } from "../helpers/browsers.mjs";
 import { folder } from "../helpers/installed.mjs";
@@ -64,12 +65,36 @@ async function stop(server) {
   await new Promise((closed) => server.close(closed));
 }
 
+/** Builds a copy of the example for a feed. Returns the folder to install. */
+async function build(name, copy, { url, publisher }) {
+  cpSync(join(root, "examples/extension"), copy, { recursive: true, filter: (path) => !path.endsWith("dist") });
+  const args = ["build.mjs", "--feed", url, `--public-key=${publisher.key.publicKey}`];
+  await promisify(execFile)(process.execPath, args, { cwd: copy });
+  const built = join(copy, "dist", name.toLowerCase());
+  const manifest = JSON.parse(readFileSync(join(built, "manifest.json"), "utf8"));
+  assert.equal(manifest.content_security_policy, undefined);
+  return built;
+}
+
+/** A server that shows the same page everywhere, and redirects what is below `/to/`. */
+const servePages = () =>
+  serve((request, response) => {
+    if (request.url.startsWith("/to/"))
+      return response.writeHead(302, { Location: decodeURIComponent(request.url.slice(4)) }).end();
+    response
+      .writeHead(200, { "Content-Type": "text/html" })
+      .end("<!doctype html><title>Welcome</title><h1>Welcome</h1>");
+  });
+
+const text = (of, selector) => of.evaluate((selector) => document.querySelector(selector).textContent.trim(), selector);
+
 for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)) {
   const none = missing(name);
   const skip = none && skipped(`example extension, ${name}`, none);
 
   describe(`the extension in ${name}`, { skip, timeout: 6 * PATIENCE }, () => {
     let copy;
+    let built; // the extension
     let feed; // the host of the feed, and what the native tool publishes there
     let publisher;
     let pages; // the server of the pages
@@ -80,9 +105,6 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
 
     const listed = ["listed.localhost", "other.localhost", "a.other.localhost", "fine.localhost/app/"];
     const site = (host, path = "") => `http://${host}.localhost:${pages.address().port}/${path}`;
-    const text = (of, selector) =>
-      of.evaluate((selector) => document.querySelector(selector).textContent.trim(), selector);
-
     /** Sends the tab to a URL, like the address bar. */
     const open = (url) => popup.evaluate((tab, url) => chrome.tabs.update(tab, { url }).then(() => {}), tab, url);
 
@@ -123,22 +145,10 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
       copy = mkdtempSync(join(folder, `extension-${name}-`));
       publisher = new ToolPublisher(copy).publish(...listed);
       feed = await serveFeed(publisher);
-      pages = await serve((request, response) => {
-        if (request.url.startsWith("/to/"))
-          return response.writeHead(302, { Location: decodeURIComponent(request.url.slice(4)) }).end();
-        response
-          .writeHead(200, { "Content-Type": "text/html" })
-          .end("<!doctype html><title>Welcome</title><h1>Welcome</h1>");
-      });
-      cpSync(join(root, "examples/extension"), copy, {
-        recursive: true,
-        filter: (path) => !path.endsWith("dist"),
-      });
-      execFileSync(process.execPath, ["build.mjs", "--feed", feed.url, `--public-key=${publisher.key.publicKey}`], {
-        cwd: copy,
-      });
-      const manifest = JSON.parse(readFileSync(join(copy, "dist", name.toLowerCase(), "manifest.json"), "utf8"));
-      assert.equal(manifest.content_security_policy, undefined);
+      pages = await servePages();
+      built = await build(name, copy, feed);
+      // Its first start waits for the host, therefore.
+      rmSync(join(built, "feed"), { recursive: true });
       browser = await puppeteer(name, options);
     });
 
@@ -164,7 +174,7 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
       const asked = new Promise((resolve) => {
         feed.fault = (path, response, bytes) => path !== "feed.json" && (resolve(() => response.end(bytes)), true);
       });
-      await browser.installExtension(join(copy, "dist", name.toLowerCase()));
+      await browser.installExtension(built);
       const release = await asked;
       for (const url of [site("fine"), site("listed", "left"), site("fine"), site("listed", "a?b")])
         await page.goto(url);
@@ -280,5 +290,49 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
       await blocks(site("listed", "2"), "listed.localhost/");
       await popupSays({ checks: 23, blocked: 10 });
     });
+  });
+
+  test(`its package answers while the feed's host is down, and then it fetches deltas alone, in ${name}`, {
+    skip,
+    timeout: 3 * PATIENCE,
+  }, async () => {
+    const copy = mkdtempSync(join(folder, `packaged-${name}-`));
+    const listed = Array.from({ length: 2000 }, (_, i) => `listed${i}.localhost`);
+    const publisher = new ToolPublisher(copy).publish(...listed);
+    const feed = await serveFeed(publisher);
+    const pages = await servePages();
+    const browser = await puppeteer(name, options);
+    try {
+      const built = await build(name, copy, feed);
+      publisher.publish(...listed, "new.localhost");
+      const { files } = JSON.parse(Buffer.from(JSON.parse(publisher.manifest).payload, "base64url"));
+      feed.fault = (_, response) => response.destroy();
+      await browser.installExtension(built);
+      const page = await newPage(browser);
+      const blocks = (host) =>
+        until(`${host} is blocked`, async () => {
+          // The background may not listen yet, or may not know it yet. Leaving a page in the middle rejects.
+          await page.goto(`http://${host}:${pages.address().port}/`).catch(() => {});
+          await pause(250);
+          return (await text(page, "#key")) === `${host}/`;
+        });
+      await blocks("listed7.localhost");
+      assert.ok(feed.log.length > 0, "it has tried");
+      feed.fault = undefined;
+      feed.asked();
+      await page.evaluate(() => chrome.alarms.create("refresh", { when: Date.now() }));
+      await blocks("new.localhost");
+      const fetched = feed.asked().filter((path) => path !== "feed.json");
+      assert.deepEqual(
+        fetched,
+        files.slice(1).map(({ sha256 }) => sha256),
+      );
+      assert.equal(fetched.length, 1);
+    } finally {
+      await browser.close();
+      feed.close();
+      await stop(pages);
+      rmSync(copy, { recursive: true });
+    }
   });
 }

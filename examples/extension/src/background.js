@@ -23,9 +23,10 @@ refresh();
 
 const counts = storage.session.get({ checks: 0, blocked: 0 });
 
-/** Opens the feed. If it was there before, Cache Storage has it, and this needs no network. */
+/** Opens the feed. At the first start the package has it, and then Cache Storage, so this needs no network. */
 async function open() {
-  const opened = await openFeed(FEED_URL, { publicKey: PUBLIC_KEY, timeout: 60_000 });
+  const packaged = runtime.getURL("feed/feed.json");
+  const opened = await openFeed(FEED_URL, { publicKey: PUBLIC_KEY, packaged, timeout: 60_000 });
   if (opened.info().profile !== "url") throw new Error("the feed was not made with --profile url");
   return opened;
 }
@@ -38,6 +39,7 @@ async function refresh() {
   try {
     const opened = await feed;
     await opened.update();
+    if (opened.packagedError) console.warn(opened.packagedError);
     const { count, generation, createdAt } = opened.info();
     const problem = opened.cacheError?.message ?? null;
     await storage.local.set({ keys: count, generation, createdAt, updatedAt: Date.now(), problem });

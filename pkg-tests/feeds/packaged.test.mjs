@@ -1,0 +1,269 @@
+/** Feeds that come with an app: a first start needs no network, and an update takes deltas alone. */
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { mock, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { answers, bases, basesIn, floorOf, gate, HOUR, older, openSharded, published, tab } from "../helpers/feeds.mjs";
+import { fails, tens } from "../helpers/following.mjs";
+import { keyPair, memoryCache, Publisher } from "../helpers/publisher.mjs";
+
+const home = mkdtempSync(join(tmpdir(), "packaged-"));
+let folders = 0;
+
+/** A copy of the folder as it is now. */
+function copyOf({ manifest, listed, files }, path = "feed") {
+  const folder = join(home, String(folders++), path);
+  mkdirSync(folder, { recursive: true });
+  for (const { sha256 } of listed) writeFileSync(join(folder, sha256), files.get(sha256));
+  writeFileSync(join(folder, "feed.json"), manifest);
+  return { folder, packaged: pathToFileURL(join(folder, "feed.json")) };
+}
+
+const offline = (_, response) => response.destroy();
+const isOffline = (site) => Object.assign(site, { fault: offline });
+
+test("a first start without a network answers; the update after it takes deltas alone", async () => {
+  const { publisher, site, open } = await published();
+  publisher.delta("packaged");
+  const { packaged } = copyOf(publisher);
+  isOffline(site);
+  const cache = memoryCache();
+  const feed = await open({ cache, packaged });
+  answers(feed, 2, { name: "packaged" });
+  assert.equal(feed.packagedError, undefined);
+  await fails("network", feed.update());
+  assert.deepEqual([...cache.entries.keys()], [], "the host hasn't confirmed it");
+
+  site.fault = undefined;
+  site.asked();
+  publisher.delta("newest");
+  const { sha256 } = publisher.listed.at(-1);
+  assert.equal(await feed.update(), true);
+  answers(feed, 3, { name: "newest" });
+  assert.deepEqual(site.asked(), ["feed.json", sha256]);
+  assert.deepEqual([floorOf(cache), basesIn(cache).length, feed.cacheError], [3, 1, undefined]);
+
+  // The next start needs neither.
+  isOffline(site);
+  answers(await open({ cache }), 3, { name: "newest" });
+});
+
+test("what the host has, too, isn't fetched, and is kept", async () => {
+  const { publisher, site, open } = await published();
+  const { packaged } = copyOf(publisher);
+  const cache = memoryCache();
+  const feed = await open({ cache, packaged });
+  assert.equal(await feed.update(), false);
+  assert.deepEqual(new Set(site.asked()), new Set(["feed.json"]));
+  assert.equal(floorOf(cache), 1);
+  const without = await open({ cache: null, packaged: packaged.href });
+  answers(without, 1);
+});
+
+test("it may have expired, and is stale then", async () => {
+  const { publisher, site, open } = await published();
+  publisher.publish({ createdAt: Date.now() - 2 * HOUR, expires: Date.now() - HOUR });
+  const { packaged } = copyOf(publisher);
+  isOffline(site);
+  const feed = await open({ packaged });
+  answers(feed, 2);
+  assert.equal(feed.stale, true);
+  site.fault = undefined;
+  await fails("expired", feed.update());
+  publisher.delta("new");
+  await feed.update();
+  assert.deepEqual([feed.stale, feed.generation, feed.packagedError], [false, 3, undefined]);
+});
+
+test("it counts as accepted: an older manifest of the host, or another feed's, is refused", async () => {
+  const { publisher, site, open } = await published();
+  const first = older(publisher);
+  publisher.delta("packaged");
+  const { packaged } = copyOf(publisher);
+  publisher.manifest = first;
+  const feed = await open({ packaged, cache: memoryCache() });
+  await fails("rollback", feed.update());
+  answers(feed, 2, { name: "packaged" });
+
+  const other = new Publisher(bases.b);
+  Object.assign(other, { key: publisher.key, signers: [publisher.key], generation: 9 });
+  site.publisher = other.publish();
+  await fails("wrong_feed", feed.update());
+  answers(feed, 2, { name: "packaged" });
+  assert.equal(feed.packagedError, undefined);
+});
+
+test("of the cache's and the packaged generation, the higher one stays", async () => {
+  const { publisher, site, open } = await published();
+  const old = copyOf(publisher);
+  publisher.delta("cached");
+  const cache = memoryCache();
+  await open({ cache });
+  publisher.delta("packaged");
+  const newer = copyOf(publisher);
+  isOffline(site);
+  for (const [{ packaged }, generation] of [
+    [old, 2],
+    [newer, 3],
+  ]) {
+    const feed = await open({ cache, packaged });
+    answers(feed, 2); // at once: a package may be slower than the cache
+    await fails("network", feed.update());
+    answers(feed, generation);
+    assert.deepEqual([feed.packagedError, feed.cacheError], [undefined, undefined]);
+  }
+  site.fault = undefined;
+  site.asked();
+  const feed = await open({ cache, packaged: newer.packaged });
+  await feed.update();
+  answers(feed, 3, { name: "packaged" });
+  assert.deepEqual(new Set(site.asked()), new Set(["feed.json"]));
+  assert.equal(floorOf(cache), 3);
+});
+
+test("one that can't be used counts as none, and says why", async (context) => {
+  const { publisher, site, open } = await published();
+  const stranger = new Publisher(bases.b);
+  const namesake = Object.assign(new Publisher(bases.b), { key: publisher.key, signers: [publisher.key] }).publish();
+  const damaged = copyOf(publisher);
+  writeFileSync(join(damaged.folder, publisher.listed[0].sha256), "damaged");
+  const noJson = copyOf(publisher);
+  writeFileSync(join(noJson.folder, "feed.json"), "<!doctype html>");
+  const lacking = { packaged: pathToFileURL(join(home, "nothing", "feed.json")) };
+  for (const [what, { packaged }, code] of [
+    ["another key's", copyOf(stranger), "signature"],
+    ["a damaged file", damaged, "integrity"],
+    ["no manifest", noJson, "not_a_feed"],
+    ["no file", lacking, "network"],
+  ]) {
+    await context.test(what, async () => {
+      site.fault = undefined;
+      const cache = memoryCache();
+      const feed = await open({ cache, packaged });
+      answers(feed, 1);
+      assert.equal(feed.packagedError.code, code);
+      assert.equal(feed.cacheError, undefined);
+      isOffline(site);
+      const error = await fails("network", open({ packaged }));
+      assert.match(error.message, /, and what is packaged can't be used: /);
+    });
+  }
+  await context.test("another feed than the cache's", async () => {
+    site.fault = undefined;
+    const cache = memoryCache();
+    await open({ cache });
+    const feed = await open({ cache, packaged: copyOf(namesake).packaged });
+    await feed.update();
+    answers(feed, 1);
+    assert.equal(feed.packagedError.code, "wrong_feed");
+  });
+  await context.test("another payload of the same generation", async () => {
+    const cache = memoryCache();
+    await open({ cache });
+    const { manifest } = publisher;
+    publisher.manifest = publisher.changed({ count: 7 });
+    const { packaged } = copyOf(publisher);
+    publisher.manifest = manifest;
+    const feed = await open({ cache, packaged });
+    await feed.update();
+    assert.equal(feed.info().count, 1000);
+    assert.equal(feed.packagedError.code, "rollback");
+  });
+});
+
+test("an app that packed another feed by mistake isn't bound to it: the next package is right", async () => {
+  const { publisher, site, open } = await published();
+  const namesake = Object.assign(new Publisher(bases.b), { key: publisher.key, signers: [publisher.key] }).publish();
+  const cache = memoryCache();
+  const wrong = await open({ cache, packaged: copyOf(namesake).packaged });
+  await fails("wrong_feed", wrong.update());
+  const right = await open({ cache, packaged: copyOf(publisher).packaged });
+  await right.update();
+  answers(right, 1);
+  assert.equal(floorOf(cache), 1);
+  assert.ok(site.log.length > 0);
+});
+
+test("a cache that doesn't answer holds it up for a second, and its floor stays open", async () => {
+  const { publisher, site, open } = await published();
+  const { packaged } = copyOf(publisher);
+  const stored = memoryCache();
+  publisher.delta("cached");
+  await open({ cache: stored });
+  isOffline(site);
+  const answered = gate();
+  const cache = tab(stored);
+  cache.fault = () => answered.opened;
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const opening = open({ cache, packaged });
+    let ticks = 0;
+    await tens(opening, () => {
+      ticks++;
+      mock.timers.tick(1000);
+    });
+    const feed = await opening;
+    answers(feed, 1);
+    assert.equal(feed.cacheError.code, "cache");
+    assert.ok(ticks <= 3, `${ticks} s`);
+    answered.open();
+    const updating = feed.update();
+    await tens(
+      updating.catch(() => {}),
+      mock.timers.tick.bind(mock.timers),
+    );
+    await fails("network", updating);
+    answers(feed, 2, { name: "cached" });
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test("a cache that lost the base of a newer generation says so, while the packaged one answers", async () => {
+  const { publisher, site, open } = await published();
+  const { packaged } = copyOf(publisher);
+  const cache = memoryCache();
+  publisher.base(bases.b);
+  await open({ cache });
+  for (const name of basesIn(cache)) cache.entries.delete(name);
+  isOffline(site);
+  const feed = await open({ cache, packaged });
+  answers(feed, 1);
+  assert.match(feed.cacheError.message, /generation 2, which can't be put in place/);
+  site.fault = undefined;
+  publisher.manifest = older(publisher);
+  await fails("rollback", feed.update());
+  answers(feed, 1);
+});
+
+test("a late cache of another feed wins, and the package is reported", async () => {
+  const { publisher, site, open } = await published();
+  const namesake = Object.assign(new Publisher(bases.b), { key: publisher.key, signers: [publisher.key] }).publish();
+  const { packaged } = copyOf(namesake);
+  const stored = memoryCache();
+  await open({ cache: stored });
+  isOffline(site);
+  const cache = tab(stored);
+  cache.fault = (method) => {
+    if (method === "get") throw new Error("not yet");
+  };
+  const feed = await open({ cache, packaged });
+  answers(feed, 2, { which: "b" });
+  await fails("network", feed.update());
+  cache.fault = undefined;
+  await fails("network", feed.update());
+  answers(feed, 1);
+  assert.deepEqual([feed.packagedError.code, feed.cacheError], ["wrong_feed", undefined]);
+});
+
+test("wrong URLs of a package are refused, and sharded filters have none", async () => {
+  const { open } = await published();
+  for (const packaged of ["feed/feed.json", 7, null, "data:,x"]) {
+    const error = await fails("invalid_parameter", open({ packaged }));
+    assert.match(error.message, /^packaged must be /);
+  }
+  const { publicKey } = keyPair();
+  await fails("invalid_parameter", openSharded("https://a.example/x", { publicKey, packaged: "https://a.example/y" }));
+});
