@@ -1,7 +1,7 @@
 /**
  * Feeds under chaos: six clients, three for each of two origins, share one cache, while the hosts publish or roll back,
- * and everything fails now and then. Both origins claim the same feedId, and one client of each checks no signature. A
- * client's cache throws, hangs, answers late, loses entries, returns old ones, or fails for a while. Clients are judged
+ * and everything fails now and then. Both origins claim the same feedId, and one client of each checks no signature. Some
+ * clients come with a copy of a generation. A client's cache throws, hangs, answers late, loses entries, returns old ones, or fails for a while. Clients are judged
  * by the generations that they had, by their answers and by what they fetched. `ROUNDS=10000` makes the test longer, and
  * `SEED=N` repeats its random choices.
  */
@@ -212,6 +212,7 @@ class Client {
     return async (url, { signal }) => {
       const path = url.split("/").at(-1);
       const { host } = this;
+      const [, packaged] = /^https:\/\/app\.example\/(\d+)\//.exec(url) ?? [];
       await turns(below(6));
       signal.throwIfAborted();
       const fault = chance(0.25) ? ["down", "missing", "cut", "short", "damaged", "hangs"][below(6)] : undefined;
@@ -224,7 +225,9 @@ class Client {
       }
       const isManifest = path === "feed.json";
       let bytes;
-      if (isManifest) {
+      if (packaged) {
+        bytes = isManifest ? host.generations[packaged].source : host.publisher.files.get(path);
+      } else if (isManifest) {
         // An edge may lag behind, or the host rolls back.
         const generation =
           host.replayed ?? Math.max(1, host.newest - (chance(0.4) ? below(chance(0.3) ? host.newest : 4) : 0));
@@ -248,7 +251,7 @@ class Client {
             if (at < ends) return controller.enqueue(sent.slice(at, (at = Math.min(at + size, ends))));
             if (fault === "cut") return controller.error(new TypeError("terminated"));
             controller.close();
-            if (isManifest || fault) return;
+            if (isManifest || fault || packaged) return;
             assert.equal(sha256(sent), path);
             tab.files.add(path);
             const isBase = host.generations.some((its) => its?.files[0].sha256 === path);
@@ -282,8 +285,9 @@ class Client {
         const options = { publicKey: this.publicKey, cache: this.cache(), fetch: this.fetch(), signal };
         const head = store.get(this.name("head"));
         this.floor = head && hasLocks ? generationOf(head) : 0;
-        this.feed = await openFeed(host.url, options);
-        happened("opened");
+        const packaged = chance(0.3) ? `https://app.example/${1 + below(host.newest)}/feed.json` : undefined;
+        this.feed = await openFeed(host.url, packaged ? { ...options, packaged } : options);
+        happened(packaged ? "opened with a package" : "opened");
       }
       happened("updated");
     } catch (error) {
@@ -333,6 +337,7 @@ class Client {
       `generation ${generation} after ${this.floor}, and nobody is told`,
     );
     assert.ok(cacheError === undefined || cacheError.code === "cache");
+    if (feed.packagedError) happened(`packaged: ${feed.packagedError.code}`);
     this.floor = Math.max(this.floor, generation);
     const answers = feed.filter.hasLines(host.generations[feed.generation].lines);
     assert.ok(
@@ -416,7 +421,16 @@ async function chaos(locks) {
     }
     const published = hosts.map(({ newest }) => newest).join(" and ");
     console.log(`chaos: ${published} generations; seed ${SEED}; ${JSON.stringify(counts)}`);
-    const often = ["killed", "closed", "rollback", "put failed", "get failed", "get was late", "damaged"];
+    const often = [
+      "opened with a package",
+      "killed",
+      "closed",
+      "rollback",
+      "put failed",
+      "get failed",
+      "get was late",
+      "damaged",
+    ];
     // A few times in 500 rounds, so that chance may leave one out.
     const seldom = ["put was late", "delete was late", "delete failed", "below the floor"];
     for (const what of ROUNDS < 5000 ? often : [...often, ...seldom]) assert.ok(counts[what] > 0, `never: ${what}`);
