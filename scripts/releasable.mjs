@@ -1,6 +1,6 @@
 /**
  * Fails unless this checkout may be released: the manifests, the changelog and the tag that may be given
- * (`node scripts/releasable.mjs v1.2.3`) name the same version, and no file still has what docs/releasing.md says to
+ * (`node scripts/releasable.mjs v1.2.3`) name the same version, and no file still has what CONTRIBUTING.md says to
  * replace before the first release. `npm publish` runs it too.
  */
 import { execFileSync } from "node:child_process";
@@ -22,7 +22,7 @@ const problems = new Set(Object.values(versions)).size > 1 ? ["the versions diff
 
 /** The lines of tracked files that have a word, but for those that say what to do about it. */
 function linesWith(word) {
-  const others = [":!docs/releasing.md", ":!scripts/releasable.mjs", ":!pkg-tests"];
+  const others = [":!CONTRIBUTING.md", ":!scripts/releasable.mjs", ":!pkg-tests"];
   try {
     return execFileSync("git", ["grep", "-nIE", word, "--", ".", ...others], { cwd: root, encoding: "utf8" });
   } catch (error) {
@@ -40,6 +40,6 @@ for (const [word, what] of Object.entries({
 
 for (const problem of problems) console.error(`releasable: ${problem}`);
 if (problems.length > 0) {
-  console.error("releasable: docs/releasing.md says what to do");
+  console.error("releasable: CONTRIBUTING.md says what to do");
   process.exit(1);
 }

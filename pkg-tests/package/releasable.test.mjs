@@ -1,4 +1,4 @@
-/** Nothing is released before docs/releasing.md was followed: its command, in a copy of the repository. */
+/** Nothing is released before CONTRIBUTING.md was followed: its command, in a copy of the repository. */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +13,16 @@ const git = (...args) => execFileSync("git", args, { cwd: copy, encoding: "utf8"
 const skip = process.platform === "win32" && "its shell has no sed";
 
 test("a release needs an owner, one version, and a README that doesn't say otherwise", { skip }, () => {
-  const names = ["README.md", "CHANGELOG.md", "Cargo.toml", "Cargo.lock", "cli/Cargo.toml", "package.json", "scripts"];
+  const names = [
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "Cargo.toml",
+    "Cargo.lock",
+    "cli/Cargo.toml",
+    "package.json",
+    "scripts",
+  ];
   for (const name of [...names, "docs", "examples/lists"])
     cpSync(join(root, name), join(copy, name), { recursive: true });
   const edit = (name, from, to) => {
@@ -50,7 +59,7 @@ test("a release needs an owner, one version, and a README that doesn't say other
   for (const name of ["package.json", "Cargo.toml", "README.md", "examples/lists/feed.yml"])
     assert.ok(said.includes(name), name);
 
-  const [, command] = /^```sh\n([\s\S]*?)^```$/m.exec(readFileSync(join(root, "docs/releasing.md"), "utf8"));
+  const [, command] = /^```sh\n([\s\S]*?)^```$/m.exec(readFileSync(join(root, "CONTRIBUTING.md"), "utf8"));
   execFileSync("sh", ["-ec", command], { cwd: copy });
   refuses(/the account that owns the repository isn't set/); // it is still the page's example
   execFileSync(

@@ -58,7 +58,7 @@ const ELSEWHERE = [
   [/^docs\/scale\.md/, "pkg-tests/sharded/scale.long.test.mjs", 'page("scale.md")'],
   [/^README\.md: In Rust/, "src/lib.rs", 'include_str!("../README.md")'],
   [/^README\.md: Try it from a clone/, "pkg-tests/package/start.test.mjs", "npm start"],
-  [/^docs\/releasing\.md/, "pkg-tests/package/releasable.test.mjs", '"docs/releasing.md"'],
+  [/^CONTRIBUTING\.md: Before the first/, "pkg-tests/package/releasable.test.mjs", '"CONTRIBUTING.md"'],
   [/^README\.md: In an extension/, "pkg-tests/package/readme.long.test.mjs", 'sample("In an extension"'],
   [/^README\.md: In a Cloudflare Worker/, "pkg-tests/package/readme.long.test.mjs", 'sample("In a Cloudflare Worker"'],
   [/^README\.md: In a page without/, "pkg-tests/package/readme.long.test.mjs", 'sample("In a page without a bundler"'],

@@ -40,7 +40,6 @@ const FILES: Record<string, Record<string, string>> = {
     "FEED-FORMAT.md": "The format of feeds",
     "SECURITY.md": "Security",
     "CONTRIBUTING.md": "Contributing",
-    "docs/releasing.md": "Releasing",
     "CHANGELOG.md": "Changes",
   },
 };
