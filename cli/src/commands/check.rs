@@ -30,6 +30,9 @@ const FOLDER_BLOCK: usize = 1 << 22;
 ///
 /// Keys are printed unchanged, except to a terminal: there, control characters and the like are escaped.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bloom-wasm check urls.bloom https://evil.example/login
+  bloom-wasm check --invert passwords.bloom < candidates.txt")]
 pub struct CheckArgs {
     /// The blob, or the folder of a feed
     file: PathBuf,

@@ -22,6 +22,9 @@ use crate::streams::Streams;
 /// Keys are read as a stream. Each takes 8 bytes of memory, however long it is; with --profile url a host takes about 20,
 /// and a page 75. Repeated keys count once. Lines that can't be keys are counted, and the first ten are shown.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bloom-wasm build urls.txt --profile url --fpr 1e-6 -o urls.bloom
+  bloom-wasm build --profile password --lowercase -o passwords.bloom < passwords.txt")]
 pub struct BuildArgs {
     /// Lists of keys, one per line
     #[arg(value_name = "LIST", default_value = "-", default_value_if("tags", ArgPredicate::IsPresent, None))]

@@ -5,6 +5,7 @@ mod build;
 mod check;
 mod completions;
 mod failures;
+mod help;
 mod info;
 mod lists;
 mod merge;

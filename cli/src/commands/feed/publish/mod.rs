@@ -26,6 +26,9 @@ use crate::text::in_words;
 /// If no list has changed, nothing is written unless the manifest expires soon. If a list is refused or can't be read, the
 /// last generation is signed anew before it expires, and the tool exits with 2. docs/feeds.md has the keys of feed.toml.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bloom-wasm feed publish lists/feed.toml
+  bloom-wasm feed publish lists/feed.toml --max-removed 100% --dry-run")]
 pub struct PublishArgs {
     /// The file that describes the feed
     #[arg(default_value = FILE)]
