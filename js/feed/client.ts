@@ -31,8 +31,8 @@ export abstract class Client<P extends Head> {
   #isUnpacked = false;
   /** That generation, if it came into place and no manifest of the host has been accepted since. */
   #unconfirmed: Manifest<P> | undefined;
-  /** The feed that the packaged generation is of, once that has been read. */
-  #packagedId: string | undefined;
+  /** The packaged generation, once it has been read. */
+  #packaged: Manifest<P> | undefined;
   /** Why the packaged generation can't be used. */
   #packagedError: FilterError | undefined;
   /** Why the cache isn't known to have the generation in place. */
@@ -87,9 +87,6 @@ export abstract class Client<P extends Head> {
   }
 
   get packagedError(): FilterError | undefined {
-    const { feedId } = this.manifest;
-    // A cache that answered late may have told of another feed.
-    if (this.#packagedId !== undefined && this.#packagedId !== feedId) return otherFeed(this.#packagedId, feedId);
     return this.#packagedError;
   }
 
@@ -120,7 +117,14 @@ export abstract class Client<P extends Head> {
       const hasRestored = await this.#join(async (stopped) => {
         await this.#read(stopped, this.origin.packaged && AT_START);
         unopened = this.#unread;
-        if ((this.manifest as Manifest<P> | undefined) === undefined) await this.#unpack(stopped);
+        const isEmpty = () => (this.manifest as Manifest<P> | undefined) === undefined;
+        if (isEmpty()) await this.#unpack(stopped);
+        // With nothing packaged after all, the cache gets its time.
+        if (isEmpty() && this.origin.packaged && this.#unread) {
+          this.origin.store.askAgain();
+          await this.#read(stopped);
+          unopened = this.#unread;
+        }
         if (this.#unread) this.#tellUnread(this.#unread);
         return this.manifest !== undefined;
       }, signal);
@@ -211,6 +215,8 @@ export abstract class Client<P extends Head> {
   /** Puts the newest generation in place. FEED-FORMAT.md has the steps. */
   protected async renew(signal: AbortSignal): Promise<boolean> {
     const before = this.manifest as Manifest<P> | undefined;
+    // Whether the packaged generation in place is confirmed by this update.
+    let isConfirmed = false;
     // What step 1 has read; null if it was cut short.
     let kept: Kept<P> | undefined | null = null;
     try {
@@ -228,6 +234,7 @@ export abstract class Client<P extends Head> {
       const place = this.manifest as Manifest<P> | undefined;
       const mayBind = this.#isBound || this.#floor === undefined || this.#floor.feedId === place?.feedId;
       const manifest = this.origin.trusted(found, { present: mayBind ? place : undefined, kept: this.#floor });
+      isConfirmed = this.#unconfirmed !== undefined;
       this.#unconfirmed = undefined;
       // Steps 9 to 12.
       if (manifest.signed !== place?.signed) await this.#place(manifest, kept, signal, this.origin);
@@ -235,9 +242,10 @@ export abstract class Client<P extends Head> {
       return this.manifest !== before;
     } finally {
       // Step 13. Without a generation, as when opening has failed, there is nothing to keep.
-      if (this.manifest && kept !== null && this.manifest !== this.#unconfirmed) {
-        if (this.#unread || kept?.manifest.signed !== this.manifest.signed) this.write(() => this.#keep());
-        else this.#tell(undefined);
+      if (this.manifest && kept !== null) {
+        const isKept = !this.#unread && kept?.manifest.signed === this.manifest.signed && !isConfirmed;
+        if (!isKept && this.manifest !== this.#unconfirmed) this.write(() => this.#keep());
+        else if (!this.#unread) this.#tell(undefined);
       }
     }
   }
@@ -288,28 +296,26 @@ export abstract class Client<P extends Head> {
   async #unpack(signal: AbortSignal): Promise<void> {
     const { packaged } = this.origin;
     if (!packaged || this.#isUnpacked) return;
+    // Once, even if this is stopped: a package that hangs mustn't hold up each update.
+    this.#isUnpacked = true;
     this.#patience = packaged.timeout;
     try {
       const found = await this.inTime(packaged, signal, (held) => packaged.found(held));
       const place = this.manifest as Manifest<P> | undefined;
-      for (const known of [place, this.#floor]) {
-        if (known === undefined) continue;
-        if (known.feedId !== found.feedId) throw otherFeed(found.feedId, known.feedId);
-        if (known.generation === found.generation && known.signed !== found.signed)
-          throw new FilterError("rollback", `there is another payload of generation ${found.generation}`);
-      }
+      const error = contradiction(found, place) ?? contradiction(found, this.#floor);
+      if (error) throw error;
+      this.#packaged = found;
       if (place === undefined || found.generation > place.generation) {
         packaged.requireSecret(found);
         await this.#place(found, undefined, signal, packaged);
         this.#unconfirmed = found;
       }
-      this.#packagedId = found.feedId;
     } catch (error) {
+      if (signal.aborted) this.#packagedError = new FilterError("network", "reading what is packaged was stopped");
       this.requireJob(signal);
       if (!(error instanceof FilterError)) throw error;
       this.#packagedError = error;
     }
-    this.#isUnpacked = true;
   }
 
   /** Whether the cache's generation is to replace the one in place. */
@@ -341,6 +347,8 @@ export abstract class Client<P extends Head> {
   ): Promise<void> {
     await this.build(manifest, kept, signal, from);
     this.manifest = manifest;
+    // A cache that answers late may tell of another feed.
+    if (this.#packaged) this.#packagedError ??= contradiction(this.#packaged, manifest);
     this.placed();
   }
 
@@ -400,9 +408,14 @@ export abstract class Client<P extends Head> {
   }
 }
 
-/** The error for a packaged generation of another feed. */
-function otherFeed(packaged: string, feedId: string): FilterError {
-  return new FilterError("wrong_feed", `the feed ${packaged} is packaged, and this is ${feedId}`);
+/** Why a packaged generation can't be of the same feed as another, if so. */
+function contradiction<P extends Head>(packaged: Manifest<P>, other: Manifest<P> | undefined): FilterError | undefined {
+  if (other === undefined) return undefined;
+  const { feedId, generation, signed } = packaged;
+  if (other.feedId !== feedId)
+    return new FilterError("wrong_feed", `the feed ${feedId} is packaged, and this is ${other.feedId}`);
+  if (other.generation !== generation || other.signed === signed) return undefined;
+  return new FilterError("rollback", `there is another payload of generation ${generation}`);
 }
 
 /** @internal Settles once a task has ended. One of another request of a Worker can't be awaited. */

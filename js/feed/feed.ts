@@ -30,7 +30,7 @@ export interface FeedOptions extends OpeningOptions {
    * The URL of the manifest in a copy of the feed's folder that comes with your app: a file of an extension or a page, or
    * a `file:` URL. If the cache has nothing, it answers at once, so that a first start needs no network; otherwise the
    * first update takes it if it is newer. It is verified like everything else, but may have expired. What it has isn't
-   * fetched again. If it can't be used, or not within ten seconds, {@link Feed.packagedError} says why, and the feed does
+   * fetched again. If it can't be used, or not within ten seconds (or `timeout`), {@link Feed.packagedError} says why, and the feed does
    * without it.
    */
   packaged?: string | URL;

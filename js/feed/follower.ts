@@ -151,7 +151,8 @@ export class Follower extends Client<FeedPayload> {
   ): Promise<Place> {
     const { files } = manifest;
     const blobs = this.#present(manifest);
-    this.#begun = { files, blobs };
+    // What was fetched for a newer generation stays if the cache lacks files of its own.
+    if (from) this.#begun = { files, blobs };
     const lacking = files.slice(blobs.length);
     const total = lengthOf({ files: lacking });
     let before = 0;
@@ -179,7 +180,7 @@ export class Follower extends Client<FeedPayload> {
     const isUnchanged = blob === this.place?.blobs.at(-1);
     const filter = isUnchanged ? this.place.filter : hold(new PlainEngine(blob));
     const place = { manifest, files, blobs, filter, estimatedFpr: estimatedFpr(blob) };
-    this.#begun = { files: [], blobs: [] };
+    if (from) this.#begun = { files: [], blobs: [] };
     return place;
   }
 

@@ -54,8 +54,9 @@ export class Shards extends Client<ShardsPayload> {
   #writes = new Set<SharedTask<void>>();
   /** The names of tags of the generation that was asked last. */
   #names: { names: readonly string[]; version: number } = { names: [], version: 0 };
-  /** Why the last part couldn't be read from the cache, or stored there. */
-  #lack: FilterError | undefined;
+  /** Why the last part couldn't be read from the cache, and why it couldn't be stored there. */
+  #unread: FilterError | undefined;
+  #unkept: FilterError | undefined;
 
   constructor(origin: Origin<ShardsPayload>, maxMemory: number) {
     super(origin);
@@ -63,7 +64,7 @@ export class Shards extends Client<ShardsPayload> {
   }
 
   override get cacheError(): FilterError | undefined {
-    return super.cacheError ?? this.#lack;
+    return super.cacheError ?? this.#unread ?? this.#unkept;
   }
 
   /** A generation needs nothing but its manifest. */
@@ -78,12 +79,12 @@ export class Shards extends Client<ShardsPayload> {
   protected override async renew(signal: AbortSignal): Promise<boolean> {
     const isNewer = await super.renew(signal);
     // The cache has answered this update, or the generation's own error says that it hasn't.
-    this.#lack = undefined;
+    this.#unread = undefined;
     return isNewer;
   }
 
   protected override placed(): void {
-    this.#lack = undefined;
+    this.#unread = this.#unkept = undefined;
   }
 
   /** Answers from the manifest in place, or from a newer one if the host has deleted files of this one meanwhile. */
@@ -182,14 +183,14 @@ export class Shards extends Client<ShardsPayload> {
     const found = await unlessAborted(store.part(part), signal).catch((error: unknown) => {
       signal.throwIfAborted();
       isRead = false;
-      this.#lack = error as FilterError;
+      this.#unread = error as FilterError;
       return undefined;
     });
     const kept = found && (await checked(found, part));
     const bytes = kept ?? (await limited(late, timeout, [signal], (held) => this.#fetched(part, held)));
     signal.throwIfAborted();
     const held = part.kind === "page" ? { page: bytes } : this.#decoded(bytes, manifest, part);
-    if (kept) this.#lack = undefined;
+    if (kept) this.#unread = this.#unkept = undefined;
     // What can't be read isn't overwritten.
     else if (isRead && store.keeps) this.#write(part, copied(bytes));
     return held;
@@ -198,7 +199,7 @@ export class Shards extends Client<ShardsPayload> {
   /** Stores a part in the cache. Nobody waits for it: a cache may be slow, or hang. */
   #write(part: PageOrShard, bytes: Uint8Array): void {
     const write = new SharedTask(async () => {
-      this.#lack = await this.origin.store.keepPart(part, bytes).then(
+      this.#unkept = await this.origin.store.keepPart(part, bytes).then(
         () => undefined,
         (error: FilterError) => error,
       );

@@ -60,6 +60,23 @@ test("simultaneous updates are one; each caller's signal ends its own wait, and 
   answers(feed, 3, { name: "third" });
 });
 
+test("a cache that has lost another tab's base doesn't make an update forget what it has fetched", async () => {
+  const { publisher, site, open } = await published();
+  const cache = memoryCache();
+  const feed = await open({ cache });
+  await feed.update();
+  publisher.base(bases.b);
+  await open({ cache }); // another tab
+  for (const name of basesIn(cache)) cache.entries.delete(name);
+  publisher.base(bases.a).delta("first").delta("second");
+  const last = publisher.listed.at(-1).sha256;
+  site.fault = (path, response) => path === last && response.writeHead(503).end();
+  await fails("http", feed.update());
+  site.asked();
+  await fails("http", feed.update());
+  assert.deepEqual(site.asked(), ["feed.json", last]);
+});
+
 /** A publisher for all further tests. */
 let stage;
 

@@ -267,3 +267,107 @@ test("wrong URLs of a package are refused, and sharded filters have none", async
   const { publicKey } = keyPair();
   await fails("invalid_parameter", openSharded("https://a.example/x", { publicKey, packaged: "https://a.example/y" }));
 });
+
+test("a slow cache gets its time if nothing packaged can be used", async () => {
+  const { publisher, site, open } = await published();
+  const packaged = pathToFileURL(join(home, "nothing", "feed.json"));
+  const stored = memoryCache();
+  await open({ cache: stored });
+  isOffline(site);
+  const answered = gate();
+  const cache = tab(stored);
+  cache.fault = () => answered.opened;
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const opening = open({ cache, packaged });
+    let ticks = 0;
+    await tens(opening, () => {
+      mock.timers.tick(1000);
+      if (++ticks === 2) answered.open();
+    });
+    const feed = await opening;
+    answers(feed, 1);
+    assert.deepEqual([feed.packagedError.code, feed.cacheError], ["network", undefined]);
+    assert.equal(publisher.generation, 1);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+/** A cache whose first read fails. */
+function failsOnce(stored) {
+  const cache = tab(stored);
+  cache.fault = (method) => {
+    if (method !== "get") return;
+    cache.fault = undefined;
+    throw new Error("busy");
+  };
+  return cache;
+}
+
+test("a cache that is well again is no error any more, though the host is away", async () => {
+  const { publisher, site, open } = await published();
+  const [empty, older] = [memoryCache(), memoryCache()];
+  await open({ cache: older });
+  publisher.delta("packaged");
+  const { packaged } = copyOf(publisher);
+  isOffline(site);
+  for (const stored of [empty, older]) {
+    const feed = await open({ cache: failsOnce(stored), packaged });
+    answers(feed, 2);
+    assert.equal(feed.cacheError.code, "cache");
+    await fails("network", feed.update());
+    assert.equal(feed.cacheError, undefined);
+  }
+});
+
+test("a late cache with another payload of the same generation wins, and the package is reported", async () => {
+  const { publisher, site, open } = await published();
+  const stored = memoryCache();
+  await open({ cache: stored });
+  publisher.manifest = publisher.changed({ count: 7 });
+  const { packaged } = copyOf(publisher);
+  isOffline(site);
+  const feed = await open({ cache: failsOnce(stored), packaged });
+  assert.equal(feed.info().count, 7);
+  await fails("network", feed.update());
+  assert.equal(feed.info().count, 1000);
+  assert.equal(feed.packagedError.code, "rollback");
+});
+
+test("a base that the cache has lost is put there again, from the package", async () => {
+  const { publisher, site, open } = await published();
+  publisher.delta("second");
+  const { packaged } = copyOf(publisher);
+  const cache = memoryCache();
+  await open({ cache });
+  for (const name of basesIn(cache)) cache.entries.delete(name);
+  const feed = await open({ cache, packaged });
+  await feed.update();
+  answers(feed, 2);
+  assert.deepEqual([basesIn(cache).length, feed.cacheError], [1, undefined]);
+  isOffline(site);
+  answers(await open({ cache }), 2);
+});
+
+test("a package that hangs holds up one update at most", async () => {
+  const { publisher, open } = await published();
+  const cache = memoryCache();
+  await open({ cache });
+  publisher.delta("second");
+  const asked = gate();
+  const fetch = (url, options) => {
+    if (!url.startsWith("https://app.example/")) return globalThis.fetch(url, options);
+    asked.open();
+    return new Promise(() => {});
+  };
+  const feed = await open({ cache, fetch, packaged: "https://app.example/feed.json" });
+  await asked.opened;
+  const stop = new AbortController();
+  const updating = feed.update({ signal: stop.signal });
+  stop.abort();
+  await assert.rejects(updating, { name: "AbortError" });
+  await feed.update();
+  answers(feed, 2);
+  assert.equal(feed.packagedError.code, "network");
+});

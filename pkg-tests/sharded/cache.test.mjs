@@ -69,6 +69,12 @@ test("a cache that is damaged, full, slow or broken", async () => {
   assert.equal(full.cacheError?.code, "cache");
   assert.ok((await full.hasMany(members)).every((answer) => answer === 1));
   assert.equal(full.cacheError?.code, "cache");
+  // The manifest can be stored again, but the last shard wasn't.
+  cache.fault = (method, name) => {
+    if (method === "put" && name.startsWith("shard-")) throw new Error("full");
+  };
+  assert.equal(await full.update(), false);
+  assert.match(full.cacheError?.message, /could not keep a shard/);
   cache.fault = undefined;
   publisher.put(strangers);
   assert.equal(await full.update(), true);
