@@ -28,8 +28,8 @@ function unknownOption(options: unknown, has: string[]): string | undefined {
  * Throws `invalid_parameter` unless the options are an object, or undefined, and everything in it is an option of a
  * function.
  */
-export function known(options: unknown, name: string, ...its: Names[]): void {
-  const has = its.flatMap((names) => Object.keys(names));
+export function known(options: unknown, name: string, ...allowed: Names[]): void {
+  const has = allowed.flatMap((names) => Object.keys(names));
   const unknown = unknownOption(options, has);
   if (unknown !== undefined)
     throw invalidParameter(`${name} has no option ${unknown.slice(0, 40)}; it has ${has.join(", ")}`);

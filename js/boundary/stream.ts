@@ -136,6 +136,6 @@ export function networkError(what: string, cause: unknown): FilterError {
  */
 export function failed(code: ErrorCode, what: string, cause: unknown): FilterError {
   if (!(cause instanceof Error)) return new FilterError(code, what, { cause });
-  const { code: its } = Object(cause.cause);
-  return new FilterError(code, `${what}: ${cause.message}${its ? ` (${its})` : ""}`, { cause });
+  const { code: errno } = Object(cause.cause);
+  return new FilterError(code, `${what}: ${cause.message}${errno ? ` (${errno})` : ""}`, { cause });
 }

@@ -45,8 +45,8 @@ function combine(filter: OwnFilter, other: OwnFilter, how: "union" | "intersect"
   rawOf(filter); // throws for a freed filter, whatever the other is
   if (!isFilter(other)) throw invalidParameter(`the other filter must be a filter, not ${typeName(other)}`);
   // Both first: the prototypes may be Proxies, whose traps run any code.
-  const [mine, its] = [wasmOf(filter), wasmOf(other)];
-  const [raw, otherRaw] = [mine.raw, its.raw];
+  const [mine, theirs] = [wasmOf(filter), wasmOf(other)];
+  const [raw, otherRaw] = [mine.raw, theirs.raw];
   // A filter may be combined with itself: a counting filter then holds every key twice as often.
   call(() => raw[how](otherRaw));
 }
@@ -127,8 +127,8 @@ abstract class OwnFilter extends Filter {
 }
 
 /** Throws unless a static method was called on a class. */
-function requireClass(its: unknown, method: string): asserts its is FilterClass {
-  if (typeof its !== "function" || !Object(its).prototype)
+function requireClass(value: unknown, method: string): asserts value is FilterClass {
+  if (typeof value !== "function" || !Object(value).prototype)
     throw invalidParameter(`${method} must be called on a class`);
 }
 

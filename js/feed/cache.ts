@@ -198,9 +198,9 @@ export class FeedStore<P extends Head> {
     slot: number,
     use: (bytes: Uint8Array, slot: number) => Promise<T | undefined>,
   ): Promise<T | undefined> {
-    for (const its of [slot, 1 - slot]) {
-      const kept = await this.#get(this.#name("base", its)).catch(() => undefined);
-      const made = kept?.length === bytes ? await use(kept, its) : undefined;
+    for (const each of [slot, 1 - slot]) {
+      const kept = await this.#get(this.#name("base", each)).catch(() => undefined);
+      const made = kept?.length === bytes ? await use(kept, each) : undefined;
       if (made !== undefined) return made;
     }
     return undefined;
@@ -236,10 +236,10 @@ export class FeedStore<P extends Head> {
     const [file] = this.#kind.files(manifest);
     const slot = kept?.slot ?? 0;
     if (file === undefined) return slot;
-    const there = await this.base(file, slot, async (bytes, its) => {
+    const there = await this.base(file, slot, async (bytes, each) => {
       const hash = newSha256();
       hash.update(bytes);
-      return hash.finish() === file.sha256 ? its : undefined;
+      return hash.finish() === file.sha256 ? each : undefined;
     });
     if (there !== undefined) return there;
     // If a slot didn't answer, the cache may answer for something else.
@@ -350,11 +350,11 @@ const AT_ONCE = 16;
 /** Whether a generation may replace a head, which isn't newer. Throws if it's of another feed, or contradicts it. */
 function isOlder<P extends Head>(kept: Kept<P> | undefined, { feedId, generation, signed }: Manifest<P>): boolean {
   if (kept === undefined) return true;
-  const its = kept.manifest;
-  if (its.feedId !== feedId) throw new FilterError("wrong_feed", `another tab has found the feed ${its.feedId}`);
-  if (its.generation === generation && its.signed !== signed)
+  const other = kept.manifest;
+  if (other.feedId !== feedId) throw new FilterError("wrong_feed", `another tab has found the feed ${other.feedId}`);
+  if (other.generation === generation && other.signed !== signed)
     throw new FilterError("rollback", "another tab has another payload of this generation");
-  return its.generation <= generation;
+  return other.generation <= generation;
 }
 
 function lockManager(): LockManager | undefined {

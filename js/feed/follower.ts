@@ -131,14 +131,18 @@ export class Follower extends Client<FeedPayload> {
       this.place = await this.#build(manifest, kept, signal, from);
     } finally {
       // Those of older generations are of no use any more.
-      const names = new Set([this.place, this.#begun].flatMap((its) => its?.files.map(({ sha256 }) => sha256) ?? []));
+      const names = new Set(
+        [this.place, this.#begun].flatMap((beginning) => beginning?.files.map(({ sha256 }) => sha256) ?? []),
+      );
       for (const name of this.#deltas.keys()) if (!names.has(name)) this.#deltas.delete(name);
     }
   }
 
   /** The filters of a generation's first files, as far as they are there. */
   #present({ files }: FeedPayload): Blob[] {
-    const [placed, begun] = [this.place, this.#begun].map((its) => its?.blobs.slice(0, common(files, its.files)) ?? []);
+    const [placed, begun] = [this.place, this.#begun].map(
+      (beginning) => beginning?.blobs.slice(0, common(files, beginning.files)) ?? [],
+    );
     return begun!.length > placed!.length ? begun! : placed!;
   }
 
@@ -249,8 +253,8 @@ export class Follower extends Client<FeedPayload> {
 /** How many files at the beginning are the same. */
 function common(files: FeedFile[], present: FeedFile[]): number {
   const differs = files.findIndex(({ sha256, bytes }, i) => {
-    const its = present[i];
-    return its?.sha256 !== sha256 || its.bytes !== bytes;
+    const other = present[i];
+    return other?.sha256 !== sha256 || other.bytes !== bytes;
   });
   return differs < 0 ? files.length : differs;
 }

@@ -70,8 +70,8 @@ export function generationInfo(head: Head): GenerationInfo {
 const clients = new WeakMap<object, Client<Head>>();
 
 /** @internal The client of a feed or a sharded filter. Throws `invalid_parameter` for anything else. */
-export function clientOf<C = Client<Head>>(its: object): C {
-  const client = clients.get(its);
+export function clientOf<C = Client<Head>>(opened: object): C {
+  const client = clients.get(opened);
   if (client) return client as C;
   throw invalidParameter("call this as feed.update(), on what was opened, not on a copy or a Proxy");
 }

@@ -180,28 +180,28 @@ function isOurs(header: unknown, wanted: string): header is string {
   }
 }
 
-type Rule = (its: unknown, payload: Record<string, unknown>) => boolean;
+type Rule = (value: unknown, payload: Record<string, unknown>) => boolean;
 
-const isTime: Rule = (its) => isWhole(its, 0, LAST_TIME);
-const isOfPasswords: Rule = (its, { profile }) => its === false || (its === true && profile === "password");
+const isTime: Rule = (value) => isWhole(value, 0, LAST_TIME);
+const isOfPasswords: Rule = (value, { profile }) => value === false || (value === true && profile === "password");
 
 /** What each field must be. */
 const rules: Record<keyof Head, Rule> = {
-  feedId: (its) => isText(its, /^[0-9a-f]{32}$/),
+  feedId: (value) => isText(value, /^[0-9a-f]{32}$/),
   name: isForPeople,
   // Pages show it as a link, so it mustn't be a script.
-  homepage: (its) => isForPeople(its) && (its === undefined || /^https?:\/\/[!-~]+$/.test(its)),
+  homepage: (value) => isForPeople(value) && (value === undefined || /^https?:\/\/[!-~]+$/.test(value)),
   license: isForPeople,
-  generation: (its) => isWhole(its, 1),
+  generation: (value) => isWhole(value, 1),
   createdAt: isTime,
   expires: isTime,
-  profile: (its) => isText(its, /^(raw|url|password)$/),
+  profile: (value) => isText(value, /^(raw|url|password)$/),
   lowercase: isOfPasswords,
-  sha1: (its, payload) => isOfPasswords(its, payload) && !(its && payload.lowercase),
-  fpr: (its) => typeof its === "number" && its > 0 && its < 1,
-  seed: (its) => isText(its, /^(0|[1-9]\d{0,19})$/) && BigInt(its) < 1n << 64n,
-  check: (its) => its === undefined || isText(its, /^[0-9a-f]{16}$/),
-  count: (its) => isWhole(its, 0),
+  sha1: (value, payload) => isOfPasswords(value, payload) && !(value && payload.lowercase),
+  fpr: (value) => typeof value === "number" && value > 0 && value < 1,
+  seed: (value) => isText(value, /^(0|[1-9]\d{0,19})$/) && BigInt(value) < 1n << 64n,
+  check: (value) => value === undefined || isText(value, /^[0-9a-f]{16}$/),
+  count: (value) => isWhole(value, 0),
 };
 
 function readHead(payload: Record<string, unknown>): Head {
@@ -210,11 +210,11 @@ function readHead(payload: Record<string, unknown>): Head {
   if (version > 1) {
     throw new FilterError("unsupported_version", `the manifest has format version ${version}; update bloom-wasm`);
   }
-  const its: Record<string, unknown> = { ...payload, lowercase, sha1 };
+  const members: Record<string, unknown> = { ...payload, lowercase, sha1 };
   const head: Record<string, unknown> = {};
   for (const [name, rule] of Object.entries(rules)) {
-    require(rule(its[name], its), name);
-    head[name] = its[name];
+    require(rule(members[name], members), name);
+    head[name] = members[name];
   }
   return head as unknown as Head;
 }
@@ -283,8 +283,8 @@ function halves(number: bigint): U64 {
  */
 export function hashingOf({ seed, check }: Head, secret: Uint8Array | undefined): Hashing {
   const own = halves(BigInt(seed));
-  const its = check === undefined ? undefined : halves(BigInt(`0x${check}`));
-  return { seed: own, key: keyOf(secret, own, its), flags: 0 };
+  const wanted = check === undefined ? undefined : halves(BigInt(`0x${check}`));
+  return { seed: own, key: keyOf(secret, own, wanted), flags: 0 };
 }
 
 /** @internal How many shards a page lists. */

@@ -108,9 +108,9 @@ export class ShardedFilter extends Generations {
    */
   async has(key: Key, options?: AskOptions): Promise<boolean> {
     const keys = [own(key)];
-    return asked(this, options, async (its) => {
-      requireKeys(its.manifest, keys);
-      return (await first(its, keys)) !== undefined;
+    return asked(this, options, async (question) => {
+      requireKeys(question.manifest, keys);
+      return (await first(question, keys)) !== undefined;
     });
   }
 
@@ -139,9 +139,9 @@ export class ShardedFilter extends Generations {
    */
   async matchUrl(url: string | URL, options?: AskOptions): Promise<string | null> {
     const keys = urlExpressions(url);
-    return asked(this, options, async (its) => {
-      requireProfile(its.manifest.profile, "url");
-      return (await first(its, keys)) ?? null;
+    return asked(this, options, async (question) => {
+      requireProfile(question.manifest.profile, "url");
+      return (await first(question, keys)) ?? null;
     });
   }
 
@@ -153,9 +153,9 @@ export class ShardedFilter extends Generations {
    */
   async tags(key: Key, options?: AskOptions): Promise<string[]> {
     const keys = [own(key)];
-    return asked(this, options, (its) => {
-      requireKeys(its.manifest, keys);
-      return tagsOf(its, keys);
+    return asked(this, options, (question) => {
+      requireKeys(question.manifest, keys);
+      return tagsOf(question, keys);
     });
   }
 
@@ -167,9 +167,9 @@ export class ShardedFilter extends Generations {
    */
   async urlTags(url: string | URL, options?: AskOptions): Promise<string[]> {
     const keys = urlExpressions(url);
-    return asked(this, options, (its) => {
-      requireProfile(its.manifest.profile, "url");
-      return tagsOf(its, keys);
+    return asked(this, options, (question) => {
+      requireProfile(question.manifest.profile, "url");
+      return tagsOf(question, keys);
     });
   }
 
@@ -180,9 +180,9 @@ export class ShardedFilter extends Generations {
    */
   async hasPassword(password: string, options?: AskOptions): Promise<boolean> {
     requirePassword(password);
-    return asked(this, options, async (its) => {
-      const keys = passwordKeys(its.manifest, [password]);
-      return (await first(its, keys)) !== undefined;
+    return asked(this, options, async (question) => {
+      const keys = passwordKeys(question.manifest, [password]);
+      return (await first(question, keys)) !== undefined;
     });
   }
 
@@ -308,9 +308,9 @@ async function each(
   const stops = Array.from({ length: Math.min(concurrency, numbers.size) }, () => new AbortController());
   const ask = async (stop: AbortController) => {
     // Each takes the next one from the same iterator.
-    for (const [shard, its] of groups) {
+    for (const [shard, group] of groups) {
       await shards.use(manifest, shard, stop.signal, (filter) => {
-        for (const i of its) answers[i] = Number(filter.has(keys[i]!));
+        for (const i of group) answers[i] = Number(filter.has(keys[i]!));
       });
     }
   };

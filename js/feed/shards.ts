@@ -138,8 +138,8 @@ export class Shards extends Client<ShardsPayload> {
     const entries = entriesOf(manifest);
     const index = Math.floor(number / entries);
     const page: PageOrShard = { kind: "page", index, bytes: entries * ENTRY, sha256: manifest.pages[index]! };
-    const { count, ...file } = await this.#use(manifest, page, signal, (its) =>
-      entryIn(its.page!, number % entries, this.origin.at(page)),
+    const { count, ...file } = await this.#use(manifest, page, signal, (loaded) =>
+      entryIn(loaded.page!, number % entries, this.origin.at(page)),
     );
     const part: PageOrShard = { kind: "shard", index: number, ...file };
     return this.#use(manifest, part, signal, ({ shard, shape }) => {

@@ -229,8 +229,8 @@ if (Symbol.dispose) Filter.prototype[Symbol.dispose] = Filter.prototype.free;
 export type FilterClass = { readonly prototype: Filter<never> };
 
 /** @internal A filter of a class, without running a public constructor. */
-export function hold(engine: Engine, its: FilterClass = Filter): Filter<AnyKey> {
-  const make = () => Reflect.construct(Filter, [engine], its as unknown as new () => object);
+export function hold(engine: Engine, filterClass: FilterClass = Filter): Filter<AnyKey> {
+  const make = () => Reflect.construct(Filter, [engine], filterClass as unknown as new () => object);
   return attempt("the filter's constructor must be a class", make) as Filter<AnyKey>;
 }
 

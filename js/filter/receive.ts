@@ -43,9 +43,9 @@ export async function receive<F>(source: Source, options: LoadOptions, incoming:
   requireTimeout(timeout);
   requireSignal(signal);
   // That of a Request.
-  const its: AbortSignal | undefined = attempt(WANTED, () => Object(source).signal) ?? undefined;
-  requireSignal(its);
-  return limited(`loading took longer than ${timeout} ms`, timeout, its ? [signal, its] : [signal], (held) =>
+  const own: AbortSignal | undefined = attempt(WANTED, () => Object(source).signal) ?? undefined;
+  requireSignal(own);
+  return limited(`loading took longer than ${timeout} ms`, timeout, own ? [signal, own] : [signal], (held) =>
     received(source, { signal: held, onProgress, maxBytes, integrity, fetch }, incoming),
   );
 }
@@ -213,9 +213,9 @@ async function openResponse(promise: Response | Promise<Response>, asked?: strin
   });
   const { ok, status, url, type, body, bodyUsed, headers } = Object(response) as Response;
   if (typeof ok !== "boolean") throw invalidParameter(`${WANTED}, not a promise of ${typeName(response)}`);
-  const its = url ? shown(url) : asked && name;
+  const source = url ? shown(url) : asked && name;
   // Not with the response as the cause: Node would print 60 lines of it.
-  if (!ok) throw new FilterError("http", `${its || name} answered with status ${status}`);
+  if (!ok) throw new FilterError("http", `${source || name} answered with status ${status}`);
   if (bodyUsed) throw invalidParameter("the response was read already");
   // The Content-Length of a compressed body isn't its real length. Across origins the encoding may be hidden.
   const length = headers?.has("content-encoding") ? undefined : headers?.get("content-length");
@@ -225,7 +225,7 @@ async function openResponse(promise: Response | Promise<Response>, asked?: strin
     stream,
     total: length && /^\d+$/.test(length) ? Number(length) : undefined,
     hint: type === "cors",
-    name: its,
+    name: source,
   };
 }
 

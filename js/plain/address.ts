@@ -10,11 +10,11 @@ export function address(host: string): string | undefined {
   const href = parse(`http://${host}/`);
   // Numbers that are too large are no address.
   if (href === undefined) return undefined;
-  const its = href.slice(7, -1);
+  const name = href.slice(7, -1);
   // ::ffff:0:0/96 and 64:ff9b::/96 have an IPv4 address at their end, which is a number too.
-  const end = /^\[(?:::ffff:(\w+):|64:ff9b::(?:(\w+):)?)(\w*)]$/.exec(its);
+  const end = /^\[(?:::ffff:(\w+):|64:ff9b::(?:(\w+):)?)(\w*)]$/.exec(name);
   if (end) return address(String(hex(end[1] ?? end[2]) * 65536 + hex(end[3])));
-  return /^(\d+\.){3}\d+$|]$/.test(its) ? its : undefined;
+  return /^(\d+\.){3}\d+$|]$/.test(name) ? name : undefined;
 }
 
 /** The value of a group of an address. One that `::` stands for has no digits. */

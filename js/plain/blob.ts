@@ -89,9 +89,9 @@ function readHead(
     return fpr;
   };
   const parts: Part[] = [];
-  const part = <P extends Part>(its: P) => {
-    parts.push(its);
-    return its;
+  const part = <P extends Part>(read: P) => {
+    parts.push(read);
+    return read;
   };
   /** A ribbon filter: its attempt, and the rows of its stages. */
   const stages = (fpr: number, keys: number) => {
@@ -99,7 +99,7 @@ function readHead(
     const count = u8();
     rule(count < 5 && (count === 0) === (keys === 0));
     const rows = Array.from({ length: count }, u32);
-    rule(rows.every((its) => its && its % 8 === 0));
+    rule(rows.every((size) => size && size % 8 === 0));
     return part(ribbon(fpr, keys, attempt, rows));
   };
   const level = (fpr: number) => {
@@ -212,9 +212,9 @@ function requireLength(needed: number, have: number): void {
 }
 
 function text(bytes: Uint8Array): string {
-  const its = fromUtf8(bytes);
-  rule(its !== undefined);
-  return its!;
+  const text = fromUtf8(bytes);
+  rule(text !== undefined);
+  return text!;
 }
 
 /** The length of the blob that begins with these bytes, or 0 if more are needed to tell. */

@@ -22,8 +22,8 @@ export function bloom(places: number, hashes: number, width: number): Bloom {
     places,
     hashes,
     value,
-    fill(its, start) {
-      view = its;
+    fill(next, start) {
+      view = next;
       at = start;
       requireEnd(view, at, places * width);
     },

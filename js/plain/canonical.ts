@@ -21,9 +21,9 @@ export function canonical(bytes: string): Canonical | undefined {
   // Split before any escape is replaced: a path may contain an escaped question mark.
   const [taken, query] = cut(cut(bytes, /#/)[0], /\?/);
   // A user is dropped while a slash in it is still escaped: a browser doesn't take such a user for the host.
-  const its = split(taken);
+  const pieces = split(taken);
   // Without a host there is no user either.
-  const whole = its === undefined ? "" : its[1];
+  const whole = pieces === undefined ? "" : pieces[1];
   const [user, after] = cut(whole, /\//);
   const parts = split(unescaped(taken.slice(0, taken.length - whole.length) + withoutUser(user) + after));
   if (!parts) return undefined;

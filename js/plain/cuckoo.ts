@@ -27,8 +27,8 @@ export function cuckoo(buckets: number, width: number): Cuckoo {
     places: 4 * buckets,
     width,
     value,
-    fill(its, start) {
-      view = its;
+    fill(next, start) {
+      view = next;
       at = start;
     },
     has(digest) {

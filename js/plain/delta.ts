@@ -14,22 +14,22 @@ function identity({ profile, flags, seed, check }: Blob): string {
 
 /** The child of a parent, with which it shares the bytes that both have. */
 export function apply(parent: Blob, delta: Uint8Array): Blob {
-  const its = readFilter(delta, null);
-  const [wanted, found] = [its.parent!, parent.id].map(hex);
+  const update = readFilter(delta, null);
+  const [wanted, found] = [update.parent!, parent.id].map(hex);
   if (wanted !== found)
     throw new FilterError("wrong_base", `the delta is for the blob with the id ${wanted}, and this one is ${found}`);
-  if (identity(parent) !== identity(its))
+  if (identity(parent) !== identity(update))
     throw new FilterError("incompatible", "the delta differs from the filter in profile, seed, secret, slots or tags");
-  const layers = [...parent.layers, ...its.layers];
+  const layers = [...parent.layers, ...update.layers];
   if (layers.length > 255) throw invalidParameter("a filter has at most 255 layers; build a new base");
-  const { name, createdAt, tagCounts } = its;
+  const { name, createdAt, tagCounts } = update;
   const tagNames = parent.tags
     ? namesOf([], [parent.tags, ...layers.map(({ tags }) => tags)], tagCounts.length)
     : parent.tagNames;
-  const members = its.flags & 16 ? its.members : parent.members;
-  const flags = (parent.flags & ~3) | (its.flags & 19);
+  const members = update.flags & 16 ? update.members : parent.members;
+  const flags = (parent.flags & ~3) | (update.flags & 19);
   const [head, , table, ...payload] = parent.bytes as [Uint8Array, Uint8Array, Uint8Array, ...Uint8Array[]];
-  const [, metadata, more, ...newPayload] = its.bytes as [Uint8Array, Uint8Array, Uint8Array, ...Uint8Array[]];
+  const [, metadata, more, ...newPayload] = update.bytes as [Uint8Array, Uint8Array, Uint8Array, ...Uint8Array[]];
   const newHead = head.slice();
   newHead[7] = flags;
   // The numbers of layers and of members, and the layers.

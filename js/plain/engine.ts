@@ -71,10 +71,10 @@ export class PlainEngine extends Engine {
 
   /** The same for a URL that isn't plain. */
   #matchReadings(url: string): string | null {
-    for (const its of readings(url)) {
-      if (!its) continue;
-      take(its);
-      if (findKey(this.blob, this.#map)) return its.text.slice(foundStart, foundEnd);
+    for (const reading of readings(url)) {
+      if (!reading) continue;
+      take(reading);
+      if (findKey(this.blob, this.#map)) return reading.text.slice(foundStart, foundEnd);
     }
     return null;
   }

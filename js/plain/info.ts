@@ -51,7 +51,7 @@ function baseRate({ kind, base }: Blob): number {
   if (kind === 5) return (base as Ribbon).rate;
   if (kind === 4) return cuckooFpr(base as Cuckoo, used(base as Cuckoo));
   const slices = kind === 3 ? (base as Scalable).slices : [base as Bloom];
-  return slices.reduce((any, its) => any + (1 - any) * (used(its) / its.places) ** its.hashes, 0);
+  return slices.reduce((any, slice) => any + (1 - any) * (used(slice) / slice.places) ** slice.hashes, 0);
 }
 
 /** The rates of all keys that a check of a URL may ask for, by their slots: summed up, each by its weight. */

@@ -21,10 +21,10 @@ export function passwordKey(password: string, flags: number): Key {
  * the length of one. `src/keys/password.rs` has the same.
  */
 export function isPasswordKey(key: Key, isText: boolean, flags: number): boolean {
-  const its = typeof key === "string" ? wellFormed(key) : plainBytes(key);
-  if (flags & 8) return !isText && its.length === 20;
-  requireShort(its);
-  const text = typeof its === "string" ? its : fromUtf8(its);
+  const input = typeof key === "string" ? wellFormed(key) : plainBytes(key);
+  if (flags & 8) return !isText && input.length === 20;
+  requireShort(input);
+  const text = typeof input === "string" ? input : fromUtf8(input);
   // Bytes that aren't Unicode have no other form.
   return text === undefined || text === normal(text, flags);
 }

@@ -75,7 +75,7 @@ export function decode(ascii: string): string | undefined {
     if (point > 0x10ffff || (point > 0xd7ff && point < 0xe000)) return undefined;
     points.splice(at++, 0, point);
   }
-  return points.map((its) => String.fromCodePoint(its)).join("");
+  return points.map((point) => String.fromCodePoint(point)).join("");
 }
 
 /** A letter for 0 to 25, and a digit for 26 to 35. */

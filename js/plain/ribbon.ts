@@ -87,10 +87,10 @@ export function ribbon(fpr: number, keys: number, attempt: number, allRows: numb
         // Four rows at once, a byte each. Their coefficients become masks here, since V8 inlines only so much.
         let sum = 0;
         for (let j = 0; j < 32; j += 4) {
-          const its = Math.imul((low >>> j) & 15, 0x204081) & 0x1010101;
+          const spread = Math.imul((low >>> j) & 15, 0x204081) & 0x1010101;
           const others = Math.imul((high >>> j) & 15, 0x204081) & 0x1010101;
           sum ^=
-            (view.getInt32(place + j, true) & Math.imul(its, 255)) ^
+            (view.getInt32(place + j, true) & Math.imul(spread, 255)) ^
             (view.getInt32(place + j + 32, true) & Math.imul(others, 255));
         }
         sum ^= sum >>> 16;
@@ -134,8 +134,8 @@ export function ribbon(fpr: number, keys: number, attempt: number, allRows: numb
     fpr,
     keys,
     rate,
-    fill(its, start) {
-      view = its;
+    fill(next, start) {
+      view = next;
       at = start;
       for (const [from, bits] of buckets) requireEnd(view, at + from, bits);
     },

@@ -69,9 +69,9 @@ export function fromUtf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-function use(its: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  if (its !== bytes) {
-    bytes = its;
+function use(next: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  if (next !== bytes) {
+    bytes = next;
     scratch = new DataView(bytes.buffer);
   }
   return bytes;
@@ -92,16 +92,16 @@ export function put(key: Key): number {
   }
   const { length } = key;
   if (length > SHORT / 3) return use(utf8(key)).length;
-  const its = roomFor(0);
+  const room = roomFor(0);
   if (length <= LOOP) {
     let i = 0;
     for (; i < length; i++) {
       const code = key.charCodeAt(i);
       if (code > 0x7f) break;
-      its[i] = code;
+      room[i] = code;
     }
     if (i === length) return length;
   }
   encoder ??= new TextEncoder();
-  return encoder.encodeInto(key, its).written;
+  return encoder.encodeInto(key, room).written;
 }

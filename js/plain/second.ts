@@ -181,11 +181,11 @@ function toAscii(labels: { isCertain: boolean; isNormal: boolean }): (label: str
       labels.isCertain = false;
       return toHost(label);
     }
-    const its = parsed(label);
-    if (its !== undefined) {
-      const text = decode(its);
+    const points = parsed(label);
+    if (points !== undefined) {
+      const text = decode(points);
       const normal = text?.normalize();
-      if (text === normal) return its;
+      if (text === normal) return points;
       labels.isNormal = false;
       return encode(normal!);
     }

@@ -25,7 +25,7 @@ export function sha1(text: Uint8Array): Uint8Array<ArrayBuffer> {
       const next = (((a << 5) | (a >>> 27)) + mix + e + constant + words[i]!) | 0;
       [a, b, c, d, e] = [next, a, (b << 30) | (b >>> 2), c, d];
     }
-    [a, b, c, d, e].forEach((its, i) => (state[i]! += its));
+    [a, b, c, d, e].forEach((word, i) => (state[i]! += word));
   }
   return Uint8Array.from({ length: 20 }, (_, i) => state[i >> 2]! >> (24 - 8 * (i & 3)));
 }

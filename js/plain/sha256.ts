@@ -63,7 +63,7 @@ export function sha256(): Hash {
       b = a;
       a = (first + second) | 0;
     }
-    [a, b, c, d, e, f, g, h].forEach((its, i) => (state[i]! += its));
+    [a, b, c, d, e, f, g, h].forEach((word, i) => (state[i]! += word));
   }
 
   function update(bytes: Uint8Array): void {
@@ -85,7 +85,7 @@ export function sha256(): Hash {
       padding[0] = 0x80;
       new DataView(padding.buffer).setBigUint64(padding.length - 8, BigInt(8 * length));
       update(padding);
-      return Array.from(state, (its) => (its >>> 0).toString(16).padStart(8, "0")).join("");
+      return Array.from(state, (word) => (word >>> 0).toString(16).padStart(8, "0")).join("");
     },
   };
 }

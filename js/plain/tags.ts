@@ -92,10 +92,10 @@ export function namesOf(
   counted: number,
 ): readonly string[] {
   const names: string[] = [];
-  for (const its of parts) {
-    if (!its) continue;
-    names.push(...its.names);
-    rule(its.known <= elsewhere.length + names.length);
+  for (const part of parts) {
+    if (!part) continue;
+    names.push(...part.names);
+    rule(part.known <= elsewhere.length + names.length);
   }
   rule(names.length < 256 && new Set(names).size === names.length && counted <= elsewhere.length + names.length);
   // A thousand shards share theirs.

@@ -144,9 +144,9 @@ export function changed(bytes: string, change: (point: number, byte: number) => 
       length = 1;
       point = -1;
     }
-    const its = change(point, byte);
-    if (its !== undefined) {
-      text += bytes.slice(done, at) + its;
+    const changed = change(point, byte);
+    if (changed !== undefined) {
+      text += bytes.slice(done, at) + changed;
       done = at + length;
     }
     at += length - 1;

@@ -58,9 +58,9 @@ export function readings(input: string): [Canonical | undefined, ...Canonical[]]
   const [one, other] = bothReadings(bytes, parsed, refused);
   const others = other && other.text !== one?.text ? [other] : [];
   const inFolders = escapedFolders(bytes).flatMap((folder) =>
-    [one, ...others].flatMap((its) => {
-      const found = its && canonical(its.text.slice(0, its.path) + folder);
-      return found && found.text !== its.text ? [found] : [];
+    [one, ...others].flatMap((reading) => {
+      const found = reading && canonical(reading.text.slice(0, reading.path) + folder);
+      return found && found.text !== reading.text ? [found] : [];
     }),
   );
   return [one, ...others, ...inFolders];

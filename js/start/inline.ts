@@ -8,8 +8,8 @@ export const begin = () => startBy(starting(bytes));
 
 function bytes(): Uint8Array<ArrayBuffer> {
   const text = atob(base64);
-  const its = new Uint8Array(text.length);
+  const bytes = new Uint8Array(text.length);
   // Not Uint8Array.from, which takes three times as long in a fresh script.
-  for (let i = 0; i < text.length; i++) its[i] = text.charCodeAt(i);
-  return its;
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
 }

@@ -29,11 +29,11 @@ export async function init(
 /** Like {@link init}, for a compiled module or its bytes. */
 export function initSync(module: BufferSource | WebAssembly.Module): void {
   if (isStarted()) return;
-  const its = () => {
+  const given = () => {
     const compiled = module instanceof WebAssembly.Module ? module : new WebAssembly.Module(module);
     // Only one module can be started, so make sure that it is the right one.
     if (WebAssembly.Module.exports(compiled).some(({ name }) => name === "digestlist_build")) return compiled;
     throw new Error("this is not bloom.wasm");
   };
-  startNow(starting(its));
+  startNow(starting(given));
 }

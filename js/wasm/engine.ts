@@ -228,14 +228,14 @@ export const classes: { [kind: string]: FilterClass } = {};
 
 function classOf(engine: WasmEngine): FilterClass {
   const { kind } = engine;
-  const its = classes[engine instanceof ForeignEngine ? "foreign" : kind];
-  if (its === undefined) throw new FilterError("unsupported_kind", `there is no class for filters of kind ${kind}`);
-  return its;
+  const found = classes[engine instanceof ForeignEngine ? "foreign" : kind];
+  if (found === undefined) throw new FilterError("unsupported_kind", `there is no class for filters of kind ${kind}`);
+  return found;
 }
 
 /** Makes an object of the class that an engine is of, or of one that was asked for. */
-export function hold(engine: WasmEngine, its = classOf(engine)): Filter<AnyKey> {
-  return holdEngine(engine, its);
+export function hold(engine: WasmEngine, filterClass = classOf(engine)): Filter<AnyKey> {
+  return holdEngine(engine, filterClass);
 }
 
 /** The same for a class that `decode` was called on, which a user's own class may extend. */

@@ -73,10 +73,10 @@ export function prepare(): void {
     requireStack(200);
     const isSecond = wasTried;
     wasTried = true;
-    const its = start();
+    const started = start();
     // wasm-bindgen takes an instance that has failed halfway for one that has started.
     if (isSecond) renew();
-    else exports = its;
+    else exports = started;
   } else {
     throw new FilterError("wasm_load", "a call into WebAssembly came from within another");
   }

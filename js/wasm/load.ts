@@ -13,8 +13,8 @@ import { call, Held, restored } from "./instance.js";
 const own = { format: 1 } as const;
 
 /** The secret in the options for one of our own blobs. */
-function ownSecret(options: unknown, name: string, its: Names): Uint8Array | undefined {
-  known(options, name, its, own);
+function ownSecret(options: unknown, name: string, names: Names): Uint8Array | undefined {
+  known(options, name, names, own);
   // The functions `decode` and `load` have dealt with a format already, but those of the classes haven't.
   if (Object(options).format !== undefined) throw invalidParameter("format goes with filters of other software");
   return secretIn(options);

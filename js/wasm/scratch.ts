@@ -34,8 +34,8 @@ export function setShort(length: number): void {
   short = length;
 }
 
-withMemory((its) => {
-  memory = its;
+withMemory((next) => {
+  memory = next;
   view = new Uint8Array(0);
 });
 
@@ -45,9 +45,9 @@ function grown(length: number): Uint8Array {
   const size = Math.max(length + 1, 4096);
   view = new Uint8Array(0);
   address = call(() => growScratch(size)) >>> 0;
-  const its = new Uint8Array(memory.buffer, address, size);
-  if (size <= KEPT) view = its;
-  return its;
+  const room = new Uint8Array(memory.buffer, address, size);
+  if (size <= KEPT) view = room;
+  return room;
 }
 
 /**
