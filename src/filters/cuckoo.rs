@@ -237,7 +237,7 @@ impl CuckooFilter {
         for (i, &digest) in digests.iter().enumerate() {
             let was_new = !self.has_digest(digest);
             match self.insert(digest) {
-                Ok(walk) => walks.iter_mut().skip(i).take(1).for_each(|its| *its = walk),
+                Ok(walk) => walks.iter_mut().skip(i).take(1).for_each(|old| *old = walk),
                 Err(error) => {
                     // Just removing the keys would not move back the fingerprints that they kicked.
                     for (&digest, walk) in digests.iter().zip(&walks).take(i).rev() {

@@ -126,8 +126,8 @@ fn bit_set(file: &mut Cursor, found: &mut Found, sets: &mut u64, length: &mut us
             file.skip();
         }
     }
-    let its = found.bytes.len() - start;
-    file.rule(*sets == 0 || its == *length, BITS);
+    let read = found.bytes.len() - start;
+    file.rule(*sets == 0 || read == *length, BITS);
     *sets += 1;
-    *length = its;
+    *length = read;
 }

@@ -51,11 +51,11 @@ pub fn with_tags(
     let untagged = copied(entries.keys())?;
     let mut lists: Vec<_> = tags.names().into_iter().map(|name| (name, Vec::new())).collect();
     for TagList { name, list } in &tags.tags {
-        let (more, its) = members(from_ref(list), profile, hashing, omitted, streams)?;
+        let (more, read) = members(from_ref(list), profile, hashing, omitted, streams)?;
         let (_, all) = lists.iter_mut().find(|(other, _)| other == name).expect("each tag has a place");
         append(all, more.keys())?;
         entries.append(more)?;
-        summary.merge(its);
+        summary.merge(read);
     }
     Ok((Tagged::new(lists, untagged)?, summary))
 }
@@ -95,8 +95,8 @@ pub fn tagged(shard: &Shard, given: &[&str], names: &[String]) -> bloom_wasm::er
     assert_eq!(lists.len(), given.len(), "a list for each tag");
     let mut all: Vec<_> = names.iter().map(|name| (name.clone(), Vec::new())).collect();
     for (name, digests) in given.iter().zip(lists) {
-        let (_, its) = all.iter_mut().find(|(other, _)| other == name).expect("each tag has a number");
-        append(its, digests)?;
+        let (_, of_tag) = all.iter_mut().find(|(other, _)| other == name).expect("each tag has a number");
+        append(of_tag, digests)?;
     }
     Tagged::new(all, copied(untagged)?)
 }
@@ -155,9 +155,9 @@ pub fn allow<'a>(
     remove_conflicts(members, &found)?;
     let mut notices = ConflictNotices::default();
     for Conflict { key, removed, place, .. } in &found {
-        let (what, its) =
+        let (what, notice) =
             if *removed { ("removed", &mut notices.removed) } else { ("kept", &mut notices.kept) };
-        its.push(|| format!("{place}: listed and allowed, {what}: {}", quoted(key)));
+        notice.push(|| format!("{place}: listed and allowed, {what}: {}", quoted(key)));
     }
     let removed = found.iter().filter(|conflict| conflict.removed).count() as u64;
     let conflicts = Conflicts { removed, kept: found.len() as u64 - removed };

@@ -51,9 +51,9 @@ impl Sketch {
     /// Whether most keys of this list are in the other one; none if too few can be compared.
     fn share_in(&self, other: &Sketch) -> Option<bool> {
         // Up to here, each of them has all keys.
-        let [own, its] = [self, other]
+        let [own, theirs] = [self, other]
             .map(|Sketch(lowest)| if lowest.len() == SIZE { lowest[SIZE - 1] } else { u64::MAX });
-        let compared = self.0.iter().filter(|digest| **digest <= own.min(its));
+        let compared = self.0.iter().filter(|digest| **digest <= own.min(theirs));
         let (all, same) = compared.fold((0, 0), |(all, same), digest| {
             (all + 1, same + usize::from(other.0.binary_search(digest).is_ok()))
         });

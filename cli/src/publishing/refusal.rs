@@ -228,8 +228,8 @@ impl Rules<'_> {
 pub fn retagged(before: &Lists, now: &Lists) -> (u64, u64) {
     let (mut stay, mut retagged) = (0, 0);
     for (name, new) in now {
-        let its = |old: &&Listed| new.sketch.is_mostly_in(&old.sketch);
-        let Some(old) = before.get(name).or_else(|| before.values().find(its)) else { continue };
+        let is_the_same = |old: &&Listed| new.sketch.is_mostly_in(&old.sketch);
+        let Some(old) = before.get(name).or_else(|| before.values().find(is_the_same)) else { continue };
         let keys = old.keys.min(new.keys);
         stay += keys;
         if old.tag.is_some() && old.tag != new.tag {

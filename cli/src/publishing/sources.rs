@@ -78,22 +78,22 @@ impl<'a> Sources<'a> {
                 keys::for_each(files, profile, self.omitted, streams, Entries::default, take, |more| {
                     entries.append(more)
                 })?;
-            let mut its = copied(&entries.keys()[first..])?;
-            gave.member(name, Listed::of(tag, &mut its, &summary)?, summary, self, streams);
+            let mut own = copied(&entries.keys()[first..])?;
+            gave.member(name, Listed::of(tag, &mut own, &summary)?, summary, self, streams);
             match (tag, of_tags.last_mut()) {
-                (None, _) if is_tagged => append(&mut untagged, &its)?,
+                (None, _) if is_tagged => append(&mut untagged, &own)?,
                 (None, _) => {}
-                (Some(tag), Some((last, all))) if tag == last => append(all, &its)?,
-                (Some(tag), _) => of_tags.push((tag.to_owned(), its)),
+                (Some(tag), Some((last, all))) if tag == last => append(all, &own)?,
+                (Some(tag), _) => of_tags.push((tag.to_owned(), own)),
             }
         }
         let mut tagged = if is_tagged { Some(Tagged::new(of_tags, untagged)?) } else { None };
         let mut members = entries.members()?;
         sort(&mut members)?;
         let files = self.allow.values().map(|list| &list.file);
-        let its = allow(files, self.allow_wins, hashing, profile, &mut members, streams)?;
-        let mut allowed = its.digests;
-        for (name, (mut own, summary)) in self.allow.keys().zip(its.lists) {
+        let found = allow(files, self.allow_wins, hashing, profile, &mut members, streams)?;
+        let mut allowed = found.digests;
+        for (name, (mut own, summary)) in self.allow.keys().zip(found.lists) {
             gave.allowed(name, Listed::of(None, &mut own, &summary)?, summary, self, streams);
         }
         sort(&mut allowed)?;
@@ -102,7 +102,7 @@ impl<'a> Sources<'a> {
             tagged.keep(&members)?;
         }
         let covered = Builder::covered(&entries, &members, tagged.as_ref())?;
-        let (conflicts, notices) = (its.conflicts, its.notices);
+        let (conflicts, notices) = (found.conflicts, found.notices);
         Ok((Keys { members, allowed, covered, tagged, conflicts, notices }, gave))
     }
 
@@ -114,11 +114,11 @@ impl<'a> Sources<'a> {
         streams: &mut Streams,
     ) -> Result<(Vec<u64>, Lists)> {
         let files = self.allow.values().map(|list| &list.file);
-        let its = allow(files, false, hashing, profile, &mut Vec::new(), streams)?;
-        let (mut digests, names) = (its.digests, self.allow.keys());
+        let found = allow(files, false, hashing, profile, &mut Vec::new(), streams)?;
+        let (mut digests, names) = (found.digests, self.allow.keys());
         sort(&mut digests)?;
         let lists = names
-            .zip(its.lists)
+            .zip(found.lists)
             .map(|(name, (mut own, summary))| Ok((name.clone(), Listed::of(None, &mut own, &summary)?)));
         Ok((digests, lists.collect::<Result<_>>()?))
     }
@@ -126,9 +126,16 @@ impl<'a> Sources<'a> {
 
 impl Gave {
     /// Notes what a list of members gave.
-    pub fn member(&mut self, name: &str, its: Listed, summary: Summary, of: &Sources, streams: &mut Streams) {
-        its.print_news(of.before[0].get(name), &summary, streams);
-        self.lists.insert(name.to_owned(), its);
+    pub fn member(
+        &mut self,
+        name: &str,
+        listed: Listed,
+        summary: Summary,
+        of: &Sources,
+        streams: &mut Streams,
+    ) {
+        listed.print_news(of.before[0].get(name), &summary, streams);
+        self.lists.insert(name.to_owned(), listed);
         self.summary.merge(summary);
     }
 
@@ -136,13 +143,13 @@ impl Gave {
     pub fn allowed(
         &mut self,
         name: &str,
-        its: Listed,
+        listed: Listed,
         summary: Summary,
         of: &Sources,
         streams: &mut Streams,
     ) {
-        its.print_news(of.before[1].get(name), &summary, streams);
-        self.allow.insert(name.to_owned(), its);
+        listed.print_news(of.before[1].get(name), &summary, streams);
+        self.allow.insert(name.to_owned(), listed);
         self.allow_summary.merge(summary);
     }
 }

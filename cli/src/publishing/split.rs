@@ -152,9 +152,9 @@ impl<'a> Split<'a> {
                     },
                 );
                 done?;
-                for (shard, its) in made? {
-                    conflicts.removed += its.removed;
-                    conflicts.kept += its.kept;
+                for (shard, found) in made? {
+                    conflicts.removed += found.removed;
+                    conflicts.kept += found.kept;
                     built.push(shard);
                 }
                 start = end;

@@ -293,13 +293,13 @@ impl<P: Platform> Labels<'_, P> {
             }
             let mut room = [0; 4];
             let utf8 = char.encode_utf8(&mut room);
-            let mut its = None;
+            let mut form = None;
             for before in ["", "中", "א"] {
-                if its.is_none() {
-                    its = known(platform, before, utf8)?;
+                if form.is_none() {
+                    form = known(platform, before, utf8)?;
                 }
             }
-            match its {
+            match form {
                 Some(known) => append(&mut text, &known)?,
                 None => {
                     append(&mut text, &platform.normalize(utf8, true)?)?;

@@ -20,7 +20,7 @@ pub(super) fn append_mapped(out: &mut Vec<u8>, char: char) -> Result<()> {
         return Ok(());
     }
     let point = u32::from(char);
-    if let Some((_, text)) = TEXTS.iter().find(|(its, _)| *its == point) {
+    if let Some((_, text)) = TEXTS.iter().find(|(key, _)| *key == point) {
         return append(out, text.as_bytes());
     }
     let row = MAPPED.iter().find(|(first, last, _)| (*first..=*last).contains(&point));

@@ -58,15 +58,15 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     digests::sort(&mut members)?;
     let distinct = members.len() as u64;
     if !args.allow.is_empty() {
-        let its = allow(&args.allow, args.allow_wins, hashing, profile, &mut members, streams)?;
+        let found = allow(&args.allow, args.allow_wins, hashing, profile, &mut members, streams)?;
         let mut summary = Summary::default();
-        its.lists.into_iter().for_each(|(_, more)| summary.merge(more));
+        found.lists.into_iter().for_each(|(_, more)| summary.merge(more));
         summary.print_notices(streams);
-        its.notices.removed.print(streams);
-        its.notices.kept.print(streams);
+        found.notices.removed.print(streams);
+        found.notices.kept.print(streams);
         args.require_lists(&summary)?;
-        allowed = Some(its.digests);
-        rows.push(("allowed", its.conflicts.in_words(&summary)));
+        allowed = Some(found.digests);
+        rows.push(("allowed", found.conflicts.in_words(&summary)));
         args.require_keys(members.len() as u64)?;
     }
     let (made, covered) = builder.build_entries(entries, members, tagged, allowed)?;
