@@ -15,7 +15,7 @@ import { handled } from "../boundary/stream.js";
 import { Filter, type FilterClass, isFilter } from "../filter/filter.js";
 import type { DecodeOptions, LoadOptions } from "../filter/reading.js";
 import type { Source } from "../filter/receive.js";
-import { classes, engineFor, hold, holdAs, rawOf, type WasmEngine, wasmOf } from "../wasm/engine.js";
+import { classes, engineFor, filterAs, filterOf, rawOf, type WasmEngine, wasmOf } from "../wasm/engine.js";
 import { ask, call } from "../wasm/instance.js";
 import { decodeOwn, loadOwn } from "../wasm/load.js";
 import { put } from "../wasm/scratch.js";
@@ -78,7 +78,7 @@ function build(kind: string, keys: Iterable<Key>, options?: AllOptions): Filter 
     for (const key of iterable(keys)) list.push(key);
     return list.build();
   });
-  return hold(engine);
+  return filterOf(engine);
 }
 
 async function buildStream(kind: string, source: KeyStream, options?: AllOptions & StreamOptions): Promise<Filter> {
@@ -87,7 +87,7 @@ async function buildStream(kind: string, source: KeyStream, options?: AllOptions
   const list = List.forKind(kind, readOptions(options));
   try {
     await pushSource(list, source, options);
-    return hold(list.build());
+    return filterOf(list.build());
   } finally {
     list.free();
   }
@@ -111,7 +111,7 @@ abstract class OwnFilter extends Filter {
     options?: DecodeOptions,
   ): F {
     requireClass(this, "decode");
-    return holdAs(decodeOwn(bytes, options), this) as unknown as F;
+    return filterAs(decodeOwn(bytes, options), this) as unknown as F;
   }
 
   /** Like the function `load`, but only for a blob of this class's kind, as {@link decode}. */
@@ -122,7 +122,7 @@ abstract class OwnFilter extends Filter {
   ): Promise<F> {
     handled(source);
     requireClass(this, "load");
-    return (await loadOwn(source, options, (engine) => holdAs(engine, this))) as unknown as F;
+    return (await loadOwn(source, options, (engine) => filterAs(engine, this))) as unknown as F;
   }
 }
 
@@ -292,7 +292,7 @@ export class CountingBloomFilter extends GrowingFilter {
   /** The Bloom filter of the same keys. It is a quarter of the size, or an eighth with 8-bit counters. */
   toBloom(): BloomFilter {
     const raw = rawOf(this);
-    return hold(engineFor(() => raw.toBloom())) as BloomFilter;
+    return filterOf(engineFor(() => raw.toBloom())) as BloomFilter;
   }
 
   /**
@@ -352,7 +352,7 @@ export class CuckooFilter extends GrowingFilter {
   /** An empty filter that holds `count` keys at a false-positive rate of at most `fpr`. */
   static withCapacity(count: number, fpr: number, options?: SeedOptions): CuckooFilter {
     requireType("number", { count, fpr });
-    return hold(empty("cuckoo", options, (digests) => digests.withCapacity(count, fpr))) as CuckooFilter;
+    return filterOf(empty("cuckoo", options, (digests) => digests.withCapacity(count, fpr))) as CuckooFilter;
   }
 
   /** Builds a filter from keys, sized for the number of distinct ones. Each is added once. */
@@ -426,7 +426,7 @@ export class RibbonFilter extends OwnFilter {
       for (const key of iterable(untagged)) list.push(key);
       return list.build(true);
     });
-    return hold(engine) as RibbonFilter;
+    return filterOf(engine) as RibbonFilter;
   }
 
   /**

@@ -26,7 +26,7 @@ import type {
 import { Filter } from "../filter/filter.js";
 import { type DecodeOptions, decoding, type LoadOptions, loading } from "../filter/reading.js";
 import type { Source } from "../filter/receive.js";
-import { classes, engineFor, hold, holdAs, rawOf, type WasmEngine } from "../wasm/engine.js";
+import { classes, engineFor, filterAs, filterOf, rawOf, type WasmEngine } from "../wasm/engine.js";
 import { call, Held, restored } from "../wasm/instance.js";
 import { decodeOwn, loadInto, loadOwn } from "../wasm/load.js";
 import { Batch } from "../wasm/scratch.js";
@@ -289,7 +289,7 @@ export function decode(json: string | object, options: ForeignSource & Json): Fo
 // Last, because this is the overload that `map(decode)` uses.
 export function decode(bytes: Uint8Array | ArrayBuffer): AnyFilter;
 export function decode(source: string | object, options?: unknown): AnyFilter {
-  return hold(decodeAny(source, options)) as AnyFilter;
+  return filterOf(decodeAny(source, options)) as AnyFilter;
 }
 
 /** The bytes of other software, which may be a text or an object where they are JSON. */
@@ -363,7 +363,7 @@ export class ForeignFilter<K extends AnyKey = AnyKey> extends Filter<K> {
       for (const key of all) batch.push(foreignKey(key, kind));
       batch.flush();
       const { raw } = made;
-      return hold(engineFor(() => raw.build(capacity, fpr))) as ForeignFilter;
+      return filterOf(engineFor(() => raw.build(capacity, fpr))) as ForeignFilter;
     } finally {
       made.free();
     }
@@ -402,7 +402,7 @@ export class ForeignFilter<K extends AnyKey = AnyKey> extends Filter<K> {
 
 /** The filter, or throws `wrong_kind`. Outside the class: a bundler would rename a class that names itself. */
 function held(engine: WasmEngine): ForeignFilter {
-  return holdAs(engine, ForeignFilter) as ForeignFilter;
+  return filterAs(engine, ForeignFilter) as ForeignFilter;
 }
 
 function notNew(): never {

@@ -5,7 +5,7 @@ import type { FilterInfo } from "../boundary/info.js";
 import { type AnyKey, concat, type Key, noKey } from "../boundary/input.js";
 import { FilterError } from "../error.js";
 import { Engine } from "../filter/engine.js";
-import { engineOf, type Filter, type FilterClass, hold as holdEngine } from "../filter/filter.js";
+import { engineOf, type Filter, type FilterClass, hold } from "../filter/filter.js";
 import { areNumbers, foreignKey, numberIn } from "../foreign/keys.js";
 import { ask, call, Held } from "./instance.js";
 import { Batch, put } from "./scratch.js";
@@ -234,15 +234,15 @@ function classOf(engine: WasmEngine): FilterClass {
 }
 
 /** Makes an object of the class that an engine is of, or of one that was asked for. */
-export function hold(engine: WasmEngine, filterClass = classOf(engine)): Filter<AnyKey> {
-  return holdEngine(engine, filterClass);
+export function filterOf(engine: WasmEngine, filterClass = classOf(engine)): Filter<AnyKey> {
+  return hold(engine, filterClass);
 }
 
 /** The same for a class that `decode` was called on, which a user's own class may extend. */
-export function holdAs(engine: WasmEngine, wanted: FilterClass): Filter<AnyKey> {
+export function filterAs(engine: WasmEngine, wanted: FilterClass): Filter<AnyKey> {
   const { prototype } = classOf(engine);
   if (wanted.prototype === prototype || Object.prototype.isPrototypeOf.call(prototype, wanted.prototype))
-    return hold(engine, wanted);
+    return filterOf(engine, wanted);
   const { kind } = engine;
   engine.free();
   throw new FilterError("wrong_kind", `the blob holds a filter of kind ${kind}`);

@@ -6,7 +6,7 @@ import { known, type Names } from "../boundary/known.js";
 import type { Filter } from "../filter/filter.js";
 import { decoding, type LoadOptions, loading } from "../filter/reading.js";
 import { receive, type Source } from "../filter/receive.js";
-import { engineFor, hold, type WasmEngine } from "./engine.js";
+import { engineFor, filterOf, type WasmEngine } from "./engine.js";
 import { call, Held, restored } from "./instance.js";
 
 /** Allowed here only as undefined: the functions with a format come first. */
@@ -47,7 +47,7 @@ export async function loadInto(
   source: Source,
   options: LoadOptions,
   incoming: { readonly raw: Receiver; free(): void },
-  held: Hold = hold,
+  held: Hold = filterOf,
 ): Promise<Filter<AnyKey>> {
   const through = <T>(run: (raw: Receiver) => T): T => {
     const { raw } = incoming;
