@@ -272,7 +272,8 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
   });
 
   test("a Worker that starts from a warm cache keeps following its feed", async () => {
-    const publisher = new Publisher(base);
+    const listOf = (...hosts) => RibbonFilter.from(hosts, { profile: "url" });
+    const publisher = new Publisher(listOf("first.example"));
     const site = await serve(publisher);
     try {
       const [cache] = code["A feed's cache in R2 or KV"].js;
@@ -280,7 +281,7 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
       const source = [
         ["{ FEED_URL, PUBLIC_KEY }, context", "{ BUCKET }, context"],
         ["FEED_URL, {", `${JSON.stringify(site.url)}, {`],
-        ["PUBLIC_KEY, timeout: 20_000 }", `${JSON.stringify(publisher.key.publicKey)}, cache: r2(BUCKET) }`],
+        ["PUBLIC_KEY, timeout", `${JSON.stringify(publisher.key.publicKey)}, cache: r2(BUCKET), timeout`],
       ].reduce((text, [from, to]) => {
         assert.equal(text.split(from).length, 2, from);
         return text.replace(from, to);
@@ -299,10 +300,10 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
         assert.equal(await generation(), expected);
       };
       await until(1);
-      publisher.delta("second");
+      publisher.base(listOf("first.example", "second.example"));
       await put.ASSETS(list); // new isolates, whose cache is warm
       await until(2);
-      publisher.delta("third");
+      publisher.base(listOf("third.example"));
       await until(3);
 
       const patient = await follower("patient", source);
