@@ -24,7 +24,7 @@ async function feed(...args) {
   return stdout;
 }
 
-/** Serves the feed as docs/feeds.md says. Pages and extensions of other origins may fetch it. */
+/** Serves the feed as docs/hosting.md says. Pages and extensions of other origins may fetch it. */
 async function serve(port) {
   const server = createServer(({ url }, response) => {
     const name = /^\/(feed\.json|[0-9a-f]{64})$/.exec(url)?.[1];

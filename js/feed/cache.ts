@@ -16,7 +16,7 @@ import {
 
 /**
  * Where a client stores a feed: any store of bytes by name. The names are made of `a` to `z`, digits, dots and hyphens.
- * The bytes are verified whenever they are read, so the store needn't be trusted. `fileCache` is one, and docs/feeds.md
+ * The bytes are verified whenever they are read, so the store needn't be trusted. `fileCache` is one, and docs/edge.md
  * has more.
  */
 export interface FeedCache {

@@ -562,10 +562,10 @@ test("a feed with shards continues from the live one, also when the cache is los
   }
 });
 
-test("a feed that was taken over: the way back of docs/feeds.md, step by step", async () => {
+test("a feed that was taken over: the way back of docs/hosting.md, step by step", async () => {
   const [work, anew] = [at("astray"), at("anew")];
   for (const name of [work, anew]) mkdirSync(name);
-  const text = readFileSync(join(root, "docs/feeds.md"), "utf8");
+  const text = readFileSync(join(root, "docs/hosting.md"), "utf8");
   const [section] = /\*\*A feed was taken over\.\*\*[\s\S]*?\n\n(?=\*\*)/.exec(text);
   const commands = [...section.matchAll(/`npx bloom-wasm (feed [^`]+)`/g)].map(([, command]) => command);
   assert.deepEqual(commands, ["feed init --new-id", "feed publish"]);

@@ -1,4 +1,4 @@
-/** Feeds in every runtime; in a browser and in workerd with their own caches, and with those of docs/feeds.md. */
+/** Feeds in every runtime; in a browser and in workerd with their own caches, and in KV with that of docs/edge.md. */
 import assert from "node:assert/strict";
 import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { createPublicKey } from "node:crypto";
@@ -25,7 +25,7 @@ const base = RibbonFilter.from(["evil.example"]);
 
 const home = join(folder, "feeds");
 mkdirSync(home, { recursive: true });
-for (const name of ["indexedDb", "kv"]) writeFileSync(join(home, `${name}.mjs`), adapter(name));
+writeFileSync(join(home, "kv.mjs"), adapter("kv"));
 
 /** A client's report on a feed: what it opens with, the result of its update, and what it has then. */
 writeFileSync(
@@ -200,17 +200,15 @@ for (const { name, command, missing } of commands) {
   });
 }
 
-test("Chromium: Cache Storage and IndexedDB", { skip: noChromium, timeout: 10 * PATIENCE }, async () => {
+test("Chromium: Cache Storage", { skip: noChromium, timeout: 10 * PATIENCE }, async () => {
   writeFileSync(
     join(home, "page.mjs"),
     `
     import { openFeed } from "bloom-wasm/reader";
     import { ask } from "./ask.mjs";
-    import { indexedDb } from "./indexedDb.mjs";
-    const cacheOf = (kind) => (kind === "IndexedDB" ? indexedDb("feed") : undefined);
-    globalThis.ask = (url, key, kind) => ask(url, key, cacheOf(kind));
-    globalThis.open = async (url, publicKey, kind) => {
-      globalThis.feed = await openFeed(url, { publicKey, cache: cacheOf(kind) });
+    globalThis.ask = ask;
+    globalThis.open = async (url, publicKey) => {
+      globalThis.feed = await openFeed(url, { publicKey });
     };
     `,
   );
@@ -231,50 +229,35 @@ test("Chromium: Cache Storage and IndexedDB", { skip: noChromium, timeout: 10 * 
       await page.waitForFunction(() => globalThis.ask);
       return page;
     };
-    for (const kind of ["Cache Storage", "IndexedDB"]) {
-      await told(async (url, key) => {
-        const page = await opened();
-        const answer = await page.evaluate((args) => globalThis.ask(...args), [url, key, kind]);
-        await page.close();
-        return answer;
-      });
-      // The store is deleted under a client, and then the disk is full.
-      const publisher = new Publisher(base);
-      const site = await serve(publisher);
-      after(() => site.close());
-      const which = [site.url, publisher.key.publicKey, kind];
-      const [page, next] = [await opened(), await opened()];
-      await page.evaluate((which) => globalThis.open(...which), which);
-      const updated = async () => {
-        publisher.delta("more");
-        return page.evaluate(async () => [await feed.update(), feed.generation, feed.cacheError?.code]);
-      };
-      assert.deepEqual(await updated(), [true, 2, undefined], kind);
-      await page.evaluate(async () => {
-        await caches.delete("bloom-wasm");
-        const deleting = indexedDB.deleteDatabase("feed");
-        await new Promise((resolve, reject) => Object.assign(deleting, { onsuccess: resolve, onerror: reject }));
-      });
-      assert.deepEqual(await updated(), [true, 3, undefined], kind);
-      const full = { origin: new URL(page.url()).origin, quotaSize: 1 };
-      const devtools = await context.newCDPSession(page);
-      await devtools.send("Storage.overrideQuotaForOrigin", full);
-      // IndexedDB has room even then. On a full disk it fails like this: once the request has succeeded.
-      await page.evaluate(() => {
-        const { put } = IDBObjectStore.prototype;
-        IDBObjectStore.prototype.put = function (...args) {
-          const request = put.apply(this, args);
-          request.addEventListener("success", () => this.transaction.abort());
-          return request;
-        };
-      });
-      assert.deepEqual(await updated(), [true, 4, "cache"], kind);
-      site.fault = (_, response) => (response.destroy(), true);
-      await next.evaluate((which) => globalThis.open(...which), which);
-      assert.equal(await next.evaluate(() => feed.generation), 3, kind);
-      await devtools.send("Storage.overrideQuotaForOrigin", { ...full, quotaSize: undefined });
-      for (const its of [page, next]) await its.close();
-    }
+    await told(async (url, key) => {
+      const page = await opened();
+      const answer = await page.evaluate((args) => globalThis.ask(...args), [url, key]);
+      await page.close();
+      return answer;
+    });
+    // The store is deleted under a client, and then the disk is full.
+    const publisher = new Publisher(base);
+    const site = await serve(publisher);
+    after(() => site.close());
+    const which = [site.url, publisher.key.publicKey];
+    const [page, next] = [await opened(), await opened()];
+    await page.evaluate((which) => globalThis.open(...which), which);
+    const updated = async () => {
+      publisher.delta("more");
+      return page.evaluate(async () => [await feed.update(), feed.generation, feed.cacheError?.code]);
+    };
+    assert.deepEqual(await updated(), [true, 2, undefined]);
+    await page.evaluate(() => caches.delete("bloom-wasm"));
+    assert.deepEqual(await updated(), [true, 3, undefined]);
+    const full = { origin: new URL(page.url()).origin, quotaSize: 1 };
+    const devtools = await context.newCDPSession(page);
+    await devtools.send("Storage.overrideQuotaForOrigin", full);
+    assert.deepEqual(await updated(), [true, 4, "cache"]);
+    site.fault = (_, response) => (response.destroy(), true);
+    await next.evaluate((which) => globalThis.open(...which), which);
+    assert.equal(await next.evaluate(() => feed.generation), 3);
+    await devtools.send("Storage.overrideQuotaForOrigin", { ...full, quotaSize: undefined });
+    for (const its of [page, next]) await its.close();
   } finally {
     await browser.close();
   }

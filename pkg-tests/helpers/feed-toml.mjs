@@ -19,7 +19,7 @@ const entries = (table) =>
     .map(([key, value]) => `${JSON.stringify(key)} = ${toml(value)}`);
 
 /**
- * The text of a feed.toml. The keys are those of docs/feeds.md; `lists` and `allow` have a path or a table for each
+ * The text of a feed.toml. The keys are those of docs/hosting.md; `lists` and `allow` have a path or a table for each
  * name.
  */
 export function feedToml({ id = ID, lists = {}, allow = {}, ...keys }) {

@@ -107,18 +107,18 @@ export function feedOf(blobs, generation = 1) {
   return { manifest: manifest(payload), files: new Map(blobs.map((bytes, i) => [files[i].sha256, bytes])) };
 }
 
-/** The snippet of docs/feeds.md that exports this, as a module. */
+/** The snippet of docs/edge.md that exports this, as a module. */
 export function adapter(name) {
-  const text = readFileSync(new URL("../../docs/feeds.md", import.meta.url), "utf8");
+  const text = readFileSync(new URL("../../docs/edge.md", import.meta.url), "utf8");
   const snippets = [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, snippet]) => snippet);
   return snippets.find((snippet) => new RegExp(`^export .*\\b${name}\\b`, "m").test(snippet));
 }
 
-/** The workflow of examples/lists, as it is and with the step of docs/feeds.md for S3 and R2. */
+/** The workflow of examples/lists, as it is and with the step of docs/hosting.md for S3 and R2. */
 export function workflows() {
   const read = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
   const pages = read("examples/lists/feed.yml");
-  const [, step] = /^```yaml\n([\s\S]*?)^```$/m.exec(read("docs/feeds.md"));
+  const [, step] = /^```yaml\n([\s\S]*?)^```$/m.exec(read("docs/hosting.md"));
   return { pages, s3: pages.replace("          pages: true\n", step) };
 }
 

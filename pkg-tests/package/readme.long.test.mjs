@@ -3,18 +3,15 @@
  * replaced.
  */
 import assert from "node:assert/strict";
-import { copyFileSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import * as esbuild from "esbuild";
 import * as vite from "vite";
-import { root, installed as tools } from "../../scripts/setup.mjs";
-import { backgrounds, missing, newPage, noChromium, PATIENCE, playwright, puppeteer } from "../helpers/browsers.mjs";
+import { root } from "../../scripts/setup.mjs";
+import { newPage, noChromium, PATIENCE, playwright } from "../helpers/browsers.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
-import { serve as serveFeed, ToolPublisher } from "../helpers/publisher.mjs";
 import { createServer } from "../helpers/server.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
@@ -35,7 +32,6 @@ function replaced(text, from, to) {
 }
 
 const { RibbonFilter } = await installed();
-const urls = RibbonFilter.from(["evil.localhost", "evil.example"], { profile: "url" }).toBytes();
 const work = (name) => mkdtempSync(join(folder, `readme-${name}-`));
 
 const TYPES = { ".html": "text/html", ".js": "text/javascript" };
@@ -68,118 +64,6 @@ async function until(ask, expected) {
   }
   assert.equal(found, expected);
 }
-
-for (const [name, own] of Object.entries(backgrounds("background.js"))) {
-  const none = missing(name);
-  const skip = none && skipped(`README's extensions, ${name}`, none);
-  describe(`an extension in ${name}`, { skip, timeout: 6 * PATIENCE }, () => {
-    let site;
-    let feed;
-    before(async () => {
-      site = await serve(work("site"));
-      feed = await serveFeed(new ToolPublisher(work("feed")).publish("evil.localhost"));
-    });
-    after(() => {
-      site?.close();
-      feed?.close();
-    });
-
-    test("with a feed in its package, whose host is down", async () => {
-      feed.fault = (_, response) => response.destroy();
-      const cwd = work(`extension-${name}`);
-      const opening = replaced(sample("In an extension", 1), "https://lists.example/urls/feed.json", feed.url);
-      writeFileSync(join(cwd, "background.js"), replaced(opening, "...", feed.publisher.key.publicKey));
-      for (const file of ["reader.js", "core.js"])
-        copyFileSync(join(folder, "node_modules/bloom-wasm/dist", file), join(cwd, file));
-      cpSync(join(feed.publisher.home, "public"), join(cwd, "feed"), { recursive: true });
-      writeFileSync(join(cwd, "blocked.html"), "<!doctype html><title>Blocked</title>");
-      const manifest = JSON.parse(sample("In an extension"));
-      manifest.browser_specific_settings = own.browser_specific_settings; // Firefox wants an id to install it for a test
-      writeFileSync(join(cwd, "manifest.json"), JSON.stringify(manifest));
-      const browser = await puppeteer(name);
-      try {
-        await browser.installExtension(cwd);
-        const page = await newPage(browser);
-        const shown = () => page.title();
-        await page.goto(site.at("good.localhost"));
-        assert.equal(await shown(), "A page");
-        // Repeatedly, because the background may not listen yet. Leaving a page in the middle rejects.
-        const visit = () => page.goto(site.at("www.evil.localhost", "login")).catch((error) => String(error));
-        await until(async () => {
-          if ((await shown()) !== "Blocked") await visit();
-          await pause(250);
-          return shown();
-        }, "Blocked");
-        await page.goto(site.at("good.localhost"));
-        assert.equal(await shown(), "A page");
-      } finally {
-        await browser.close();
-      }
-    });
-  });
-}
-
-const miniflare = tools("miniflare-4.20260426.0", ["miniflare@4.20260426.0"]); // as in runtimes/worker.long.test.mjs
-const noWorkerd = !miniflare && skipped("README's Worker", "Miniflare could not be installed");
-
-test("a Cloudflare Worker, which tries again after a failure", { skip: noWorkerd, timeout: 2 * PATIENCE }, async () => {
-  const cwd = work("worker");
-  writeFileSync(join(cwd, "source.js"), sample("In a Cloudflare Worker"));
-  await esbuild.build({
-    entryPoints: [join(cwd, "source.js")],
-    outfile: join(cwd, "out/worker.js"),
-    bundle: true,
-    format: "esm",
-    conditions: ["workerd", "worker", "browser"],
-  });
-  const { Log, LogLevel, Miniflare, Response } = createRequire(join(miniflare, "user.cjs"))("miniflare");
-  const answers = [new Response("", { status: 503 }), new Response(urls)];
-  const asked = [];
-  const worker = new Miniflare({
-    modules: true,
-    modulesRoot: join(cwd, "out"),
-    scriptPath: join(cwd, "out/worker.js"),
-    compatibilityDate: "2026-04-01",
-    outboundService: ({ url }) => (asked.push(url), answers.shift()),
-    log: new Log(LogLevel.NONE),
-    handleRuntimeStdio: (...streams) => streams.map((stream) => stream.resume()),
-  });
-  try {
-    const send = (body) => worker.dispatchFetch("http://worker.example/", { method: "POST", body });
-    const ask = (url) => send(JSON.stringify({ url }));
-    const refuses = async () => {
-      for (const body of [
-        "{",
-        "{}",
-        "null",
-        "[]",
-        '"http://evil.example/"',
-        '{ "url": 1 }',
-        '{ "url": null }',
-        undefined,
-      ])
-        assert.equal((await send(body)).status, 400, body);
-    };
-    await refuses();
-    const failed = await ask("https://evil.example/").then(
-      ({ status }) => status,
-      () => 500,
-    );
-    assert.equal(failed, 500);
-    assert.deepEqual(await (await ask("https://www.evil.example/x")).json(), { maybeListed: true });
-    assert.deepEqual(await (await ask("https://good.example/")).json(), { maybeListed: false });
-    assert.deepEqual(await (await ask("evil")).json(), { maybeListed: false });
-    // Browsers open it, although it has no canonical form.
-    assert.deepEqual(await (await ask("/\\www.evil.example/x")).json(), { maybeListed: true });
-    for (const none of ["", "javascript:void 0", "/login"])
-      assert.deepEqual(await (await ask(none)).json(), { maybeListed: null }, none);
-    await refuses();
-    assert.deepEqual(await (await ask("https://evil.example/")).json(), { maybeListed: true });
-    assert.deepEqual(asked, Array(2).fill("https://lists.example/bad.bloom"));
-  } finally {
-    await worker.dispose();
-  }
-});
 
 const noPages = noChromium && skipped("README's pages", noChromium);
 
@@ -269,6 +153,8 @@ describe("a page in Chromium", { skip: noPages, timeout: 3 * PATIENCE }, () => {
   }
 });
 
-test("README is an entrance: at most 220 lines", () => {
-  assert.ok(README.trimEnd().split("\n").length <= 220, `${README.split("\n").length} lines`);
+test("README is an entrance: less than 200 lines, at most 1,400 words", () => {
+  const [lines, words] = [/\n/, /\s+/].map((between) => README.trim().split(between).length);
+  assert.ok(lines < 200, `${lines} lines`);
+  assert.ok(words <= 1400, `${words} words`);
 });

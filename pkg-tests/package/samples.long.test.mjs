@@ -1,6 +1,6 @@
 /**
- * Every code sample in the documentation runs: those of README, SECURITY.md and docs/feeds.md here, unchanged, and all
- * others where ELSEWHERE says. For samples that can't run, it says why.
+ * Every code sample in the documentation runs: those of README, SECURITY.md and docs/hosting.md here, unchanged, and
+ * all others where ELSEWHERE says. For samples that can't run, it says why.
  */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -53,14 +53,14 @@ const ELSEWHERE = [
   [/^docs\/recipes\.md/, "pkg-tests/package/recipes.long.test.mjs", '"docs/recipes.md"'],
   [/^docs\/frameworks\.md/, "pkg-tests/runtimes/frameworks.long.test.mjs", 'page("frameworks.md")'],
   [/^docs\/edge\.md: A thousand redirects/, "pkg-tests/runtimes/next.long.test.mjs", 'docs("edge.md")'],
-  [/^docs\/edge\.md: (A blob|A feed)/, "pkg-tests/runtimes/edge.long.test.mjs", 'page("edge.md")'],
+  [/^docs\/edge\.md: A feed/, "pkg-tests/runtimes/edge.long.test.mjs", 'page("edge.md")'],
+  [/^docs\/screen-links\.md: In a Worker/, "pkg-tests/runtimes/edge.long.test.mjs", 'page("screen-links.md")'],
+  [/^docs\/block-pages\.md/, "pkg-tests/runtimes/block-pages.long.test.mjs", 'docs("block-pages.md")'],
   [/^docs\/moving\.md/, "pkg-tests/interop/moving.long.test.mjs", 'page("moving.md")'],
   [/^docs\/scale\.md/, "pkg-tests/sharded/scale.long.test.mjs", 'page("scale.md")'],
   [/^README\.md: In Rust/, "src/lib.rs", 'include_str!("../README.md")'],
   [/^README\.md: Try it from a clone/, "pkg-tests/package/start.test.mjs", "npm start"],
   [/^CONTRIBUTING\.md: Before the first/, "pkg-tests/package/releasable.test.mjs", '"CONTRIBUTING.md"'],
-  [/^README\.md: In an extension/, "pkg-tests/package/readme.long.test.mjs", 'sample("In an extension"'],
-  [/^README\.md: In a Cloudflare Worker/, "pkg-tests/package/readme.long.test.mjs", 'sample("In a Cloudflare Worker"'],
   [/^README\.md: In a page without/, "pkg-tests/package/readme.long.test.mjs", 'sample("In a page without a bundler"'],
   [/^README\.md: With a bundler/, "pkg-tests/package/readme.long.test.mjs", 'sample("With a bundler, and in Node"'],
   [/^docs\/javascript\.md: From a CDN/, "pkg-tests/runtimes/cdn.long.test.mjs", 'split("\\n## From a CDN\\n")'],
@@ -69,8 +69,7 @@ const ELSEWHERE = [
     "pkg-tests/runtimes/rules.long.test.mjs",
     "## Stop the next request",
   ],
-  [/^docs\/feeds\.md: Where a client keeps it: js/, "pkg-tests/feeds/runtimes.long.test.mjs", '["indexedDb", "kv"]'],
-  [/^docs\/feeds\.md: S3 and R2: yaml/, "pkg-tests/feeds/hosting.long.test.mjs", "workflows()"],
+  [/^docs\/hosting\.md: S3 and R2: yaml/, "pkg-tests/feeds/hosting.long.test.mjs", "workflows()"],
   [/^examples\/lists\/README\.md: (Begin|Ask it)/, "pkg-tests/feeds/lists-example.long.test.mjs", 'sample("Begin"'],
   [/^examples\/spark\/README\.md: A sharded/, "pkg-tests/sharded/spark.long.test.mjs", "examples/spark/sharded.py"],
   [/^examples\/signup\/README\.md/, "pkg-tests/runtimes/signup.long.test.mjs", "npx (bloom-wasm build"],
@@ -410,6 +409,22 @@ test("how large lists become: README, docs/lists.md, docs/benchmarks.md and the 
   });
 }
 
+{
+  const code = take("docs/screen-links.md", "Ask the full list after a maybe", "js");
+  test("docs/screen-links.md: asking the full list", async () => {
+    const { RibbonFilter } = await installed();
+    const list = ["evil.example", "bad.example/a/", "worse.example/x?y"];
+    const filter = RibbonFilter.from(list, { profile: "url", fpr: 0.01 });
+    const { readList, isBad } = await js(code, work("full"));
+    const full = readList(list);
+    for (const url of ["https://www.evil.example/login", "http://bad.example/a/b.html", "http://worse.example/x?y"])
+      assert.equal(isBad(filter, full, url), true, url);
+    const others = Array.from({ length: 1000 }, (_, i) => `https://good-${i}.example/`);
+    assert.ok(others.some((url) => filter.hasUrl(url)));
+    assert.ok(!others.some((url) => isBad(filter, full, url)));
+  });
+}
+
 /** Publishes a feed and follows it, by the samples of a page. */
 function feed(title, publishing, following, ends) {
   test(title, async (context) => {
@@ -434,13 +449,17 @@ function feed(title, publishing, following, ends) {
 {
   const heading = "A list that changes";
   feed("README: a feed", take(README, heading, "sh"), take(README, heading, "js"), { warnings: 1 });
-  const feeds = "docs/feeds.md";
-  const publishing = take(feeds, "Publishing", "sh");
-  feed("docs/feeds.md: a feed", publishing, take(feeds, "Following", "js"), { warnings: 0 });
-  const packing = `${publishing}\ncp -r public feed`;
-  feed("docs/feeds.md: a packaged feed", packing, take(feeds, "Packaged with an app", "js"), { warnings: 0 });
-  const described = take(feeds, "Publishing", "toml");
-  test("docs/feeds.md: a feed of several lists", () => {
+  const page = "docs/publish-a-list.md";
+  const publishing = take(page, "Publish it", "sh");
+  const following = take(page, "Follow it", "js");
+  feed(`${page}: a feed`, publishing, following, { warnings: 0 });
+  const [, option] = /openFeed\(url, \{ publicKey, (packaged: .*) \}\)/.exec(
+    readFileSync(join(root, "docs/hosting.md"), "utf8"),
+  );
+  const packaged = following.replace("publicKey:", `${option},\n  publicKey:`);
+  feed("docs/hosting.md: a packaged feed", `${publishing}\ncp -r public feed`, packaged, { warnings: 0 });
+  const described = take(page, "Publish it", "toml");
+  test(`${page}: a feed of several lists`, () => {
     const malware = lines(...Array.from({ length: 1000 }, (_, i) => `evil${i}.example`));
     const files = {
       "phishing.txt": lines("bad.example"),
@@ -452,48 +471,42 @@ function feed(title, publishing, following, ends) {
     assert.equal(shell("bloom-wasm check public http://bad.example/", cwd), "http://bad.example/\tphishing\n");
   });
   // In a folder of the test, not of the user who runs it.
-  const kept = take(feeds, "Where a client keeps it", "js").replace('"feeds"', 'new URL("feeds", import.meta.url)');
-  feed("docs/feeds.md: a feed that is kept in files", publishing, kept, { warnings: 0 });
+  const kept = following
+    .replace("{ openFeed }", "{ fileCache, openFeed }")
+    .replace("publicKey:", 'cache: fileCache(new URL("feeds", import.meta.url)),\n  publicKey:');
+  feed(`${page}: a feed that is kept in files`, publishing, kept, { warnings: 0 });
 }
 
 {
-  const code = take("docs/feeds.md", "S3 and R2", "json");
-  test("docs/feeds.md: the CORS rules are JSON", () => {
+  const code = take("docs/hosting.md", "S3 and R2", "json");
+  test("docs/hosting.md: the CORS rules are JSON", () => {
     assert.deepEqual(JSON.parse(code).CORSRules[0].AllowedOrigins, ["*"]);
   });
 }
 
 {
-  const [described, build] = ["toml", "sh"].map((language) => take("docs/feeds.md", "Sharded filters", language));
-  const [parts, elsewhere] = ["toml", "sh"].map((language) => take("docs/feeds.md", "Built elsewhere", language));
+  const [described, build] = ["toml", "sh"].map((language) => take("docs/hosting.md", "Sharded filters", language));
+  const [parts, elsewhere] = ["toml", "sh"].map((language) => take("docs/hosting.md", "Built elsewhere", language));
   const hash = (password) => createHash("sha1").update(password).digest("hex").toUpperCase();
   const pwned = lines(
     ...["password", "123456", "correct horse battery staple"].map((password) => `${hash(password)}:9`),
   );
-  test("docs/feeds.md: a sharded filter", () => {
+  test("docs/hosting.md: a sharded filter", () => {
     const cwd = work("sharded", { "pwned.txt": pwned, "feed.toml": described });
     const printed = shell(build, cwd);
     assert.match(printed, /^password$/m);
     assert.match(printed, /^members +3 keys, 0 false negatives$/m);
   });
-  const heading = "A list too large to download";
-  const pages = { README: [README, heading], "docs/feeds.md": ["docs/feeds.md", "Asking it"] };
-  for (const [name, [file, title]] of Object.entries(pages)) {
-    const code = take(file, title, "js");
-    // README says what to add to the file that it begins.
-    const added = "sed -i 's/^sign/sha1 = true\\nshards = 8192\\nsign/' feed.toml\n";
-    const commands = file === README ? take(README, heading, "sh").replace("\n", `\n${added}`) : build;
-    const files = { "pwned.txt": pwned, ...(file !== README && { "feed.toml": described }) };
-    test(`${name}: a sharded filter is asked`, async (context) => {
-      const cwd = work(`asked-${name.replace("/", "-")}`, files);
-      const [publicKey] = /[\w-]{43}/.exec(shell(commands, cwd));
-      const refuse = context.mock.fn();
-      serve(context, join(cwd, "public"));
-      await js(code, cwd, { publicKey, refuse, password: "123456" });
-      assert.equal(refuse.mock.callCount(), 1);
-    });
-  }
-  test("docs/feeds.md: a sharded filter that was built elsewhere", () => {
+  const asking = take("docs/hosting.md", "Asking it", "js");
+  test("docs/hosting.md: a sharded filter is asked", async (context) => {
+    const cwd = work("asked", { "pwned.txt": pwned, "feed.toml": described });
+    const [publicKey] = /[\w-]{43}/.exec(shell(build, cwd));
+    const refuse = context.mock.fn();
+    serve(context, join(cwd, "public"));
+    await js(asking, cwd, { publicKey, refuse });
+    assert.equal(refuse.mock.callCount(), 1);
+  });
+  test("docs/hosting.md: a sharded filter that was built elsewhere", () => {
     // A digest whose first six bits are 42.
     const digest = Buffer.alloc(8);
     digest.writeBigUInt64LE((42n << 58n) | 4711n);
@@ -528,19 +541,17 @@ function feed(title, publishing, following, ends) {
 
 {
   const page = "docs/keyed.md";
-  const [secret, described, publish, build, both, worker] = [
+  const [secret, described, publish, build, worker] = [
     take(page, "Make the secret", "sh"),
     take(page, "Publish the list", "toml"),
     take(page, "Publish the list", "sh"),
     take(page, "Publish the list", "sh"),
-    take(page, "Publish the list", "js"),
     take(page, "Ask it in a Worker", "js"),
   ];
   test("docs/keyed.md: publishing, a blob, and a Worker", async (context) => {
     const cwd = work("keyed-worker", { "revoked.txt": lines("token-4711", "token-1"), "feed.toml": described });
     const [publicKey] = /[\w-]{43}/.exec(shell(`${secret}${publish}`, cwd));
     assert.match(shell(build, cwd), /^token-4711$/m);
-    await js(both, cwd);
     const digits = readFileSync(join(cwd, "revoked.secret"), "utf8");
     writeFileSync(join(cwd, "public/origin"), "");
     serve(context, join(cwd, "public"));

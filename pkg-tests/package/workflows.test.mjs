@@ -1,4 +1,4 @@
-/** GitHub's workflows, and those of docs/feeds.md: actionlint finds nothing, what they use is pinned, and Dependabot moves it. */
+/** GitHub's workflows, and those of docs/hosting.md: actionlint finds nothing, what they use is pinned, and Dependabot moves it. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";

@@ -1,34 +1,33 @@
-/** docs/edge.md: blobs and feeds' caches in Cloudflare's real runtime, and in Deno. next.long.test.mjs has the redirects. */
+/**
+ * docs/screen-links.md and docs/edge.md: blobs and feeds' caches in Cloudflare's real runtime. next.long.test.mjs has the
+ * redirects.
+ */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { promisify } from "node:util";
 import { build } from "esbuild";
 import * as setup from "../../scripts/setup.mjs";
 import { PATIENCE } from "../helpers/browsers.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
 import { memoryCache, Publisher, serve } from "../helpers/publisher.mjs";
 import { page, shell } from "../interop/docs.mjs";
-import { commands } from "./commands.mjs";
 import { skipped, tried } from "./table.mjs";
 
 const { RibbonFilter, openFeed } = await installed();
 const { text, code } = page("edge.md");
+const links = page("screen-links.md");
 const work = join(folder, "edge");
 mkdirSync(work);
 
 const miniflare = setup.installed("miniflare-4.20260426.0", ["miniflare@4.20260426.0"]); // as in worker.long.test.mjs
 const require = createRequire(join(miniflare ?? work, "user.cjs"));
 const wrangler = setup.installed("workerd", ["wrangler@4.86.0"]); // as in runtimes.long.test.mjs
-const noWorkerd = !miniflare && skipped("docs/edge.md, workerd", setup.NOT_INSTALLED);
-const deno = commands.find(({ name }) => name === "Deno");
-const noDeno = deno.missing && skipped("docs/edge.md, Deno", deno.missing);
+const noWorkerd = !miniflare && skipped("docs/screen-links.md and docs/edge.md, workerd", setup.NOT_INSTALLED);
 
-/** A feed whose base needs several values of Deno KV. */
+/** A feed with a large base. */
 const keys = ["evil.example", ...Array.from({ length: 100_000 }, (_, i) => `host-${i}.example`)];
 const base = RibbonFilter.from(keys, { fpr: 1e-3 });
 assert.ok(base.toBytes().length > 120_000);
@@ -126,7 +125,7 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
     return { put, ask };
   }
 
-  const [whole, lines] = code["A blob in a Worker"].js;
+  const [whole, lines] = links.code["In a Worker"].js;
   const line = /^ *filter \?\?= .*/m.exec(whole)[0];
   const [inR2, inKv] = lines.trim().split("\n");
   const list = RibbonFilter.from(["evil.example"], { profile: "url" }).toBytes();
@@ -138,11 +137,29 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
     test(`a blob of env.${binding}`, async () => {
       assert.equal(source.split(`env.${binding}.`).length, 2);
       const { put, ask } = await worker(binding.toLowerCase(), source);
-      assert.equal(await ask("https://evil.example/"), missing);
-      assert.match(text, new RegExp(`\`${missing}\` for`));
+      const say = (url) => ask(JSON.stringify({ url }));
+      const listed = { maybeListed: true };
+      assert.equal(await say("https://evil.example/"), missing);
+      assert.match(links.text, new RegExp(`\`${missing}\`\\sfor`));
       await put[binding](list);
-      assert.deepEqual(await ask("https://www.evil.example/x"), { maybeListed: true });
-      assert.deepEqual(await ask("https://good.example/"), { maybeListed: false });
+      assert.deepEqual(await say("https://www.evil.example/x"), listed, "the next request tries again");
+      // Browsers open it, although it has no canonical form.
+      assert.deepEqual(await say("/\\www.evil.example/x"), listed);
+      for (const url of ["https://good.example/", "evil"])
+        assert.deepEqual(await say(url), { maybeListed: false }, url);
+      for (const none of ["", "javascript:void 0", "/login"])
+        assert.deepEqual(await say(none), { maybeListed: null }, none);
+      for (const body of [
+        "{",
+        "{}",
+        "null",
+        "[]",
+        '"http://evil.example/"',
+        '{ "url": 1 }',
+        '{ "url": null }',
+        undefined,
+      ])
+        assert.match(await ask(body), /send/, body);
       tried(
         `a blob of env.${binding}, workerd`,
         require("workerd/package.json").version,
@@ -151,11 +168,11 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
     });
   }
 
-  const noWrangler = !wrangler && skipped("docs/edge.md, wrangler", setup.NOT_INSTALLED);
+  const noWrangler = !wrangler && skipped("docs/screen-links.md, wrangler", setup.NOT_INSTALLED);
   test("bindings and uploads, by wrangler", { skip: noWrangler }, async () => {
     const cwd = join(work, "wrangler");
     mkdirSync(join(cwd, "public"), { recursive: true });
-    const { jsonc, sh } = code["A blob in a Worker"];
+    const { jsonc, sh } = links.code["In a Worker"];
     const { main } = JSON.parse(jsonc[0]);
     writeFileSync(join(cwd, "wrangler.jsonc"), jsonc[0]);
     writeFileSync(join(cwd, "urls.txt"), "evil.example\n");
@@ -183,7 +200,8 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
     const its = await unstable_startWorker({ config: join(cwd, "wrangler.jsonc"), dev });
     try {
       for (const name of Object.keys(sources)) {
-        const response = await its.fetch(`http://localhost/${name}`, { method: "POST", body: "http://evil.example" });
+        const body = JSON.stringify({ url: "http://evil.example" });
+        const response = await its.fetch(`http://localhost/${name}`, { method: "POST", body });
         assert.deepEqual(await response.json(), { maybeListed: true }, name);
       }
     } finally {
@@ -192,22 +210,8 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
     tried("a blob's bindings and uploads, wrangler", "4.86.0", "takes the configuration and the commands");
   });
 
-  test("a Worker that screens by each customer's lists", async () => {
-    const [recipe] = page("recipes.md").code["Screen by the lists that each customer chose"].js;
-    const [source] = recipe.split("\nasync function screened");
-    const { ask } = await worker("customers", `${source}\nexport default worker;`);
-    const say = (customer, url) => ask(JSON.stringify({ customer, url }));
-    assert.equal(await say("alice", "https://shop.example/login/form"), '{"lists":["phishing"]}');
-    assert.deepEqual(await say("alice", "https://shop.example/"), { ok: true });
-    assert.equal(await say("bob", "https://shop.example/login/form"), '{"lists":["ads"]}');
-    assert.match(await say("carol", "https://good.example/"), /no list fishing/);
-    assert.match(await say("nobody", "https://good.example/"), /TypeError/);
-    tried("each customer's lists, workerd", require("workerd/package.json").version, "stops by what was chosen");
-  });
-
   test("a feed's cache in R2", async () => {
-    const [recipe] = code["A feed's cache in R2"].js;
-    const cache = recipe.slice(recipe.indexOf("const r2"));
+    const [cache] = code["A feed's cache in R2 or KV"].js;
     const { ask } = await worker(
       "feed",
       `import { ask } from "./ask.mjs";
@@ -268,35 +272,43 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
   });
 
   test("a Worker that starts from a warm cache keeps following its feed", async () => {
-    const publisher = new Publisher(base);
+    const listOf = (...hosts) => RibbonFilter.from(hosts, { profile: "url" });
+    const publisher = new Publisher(listOf("first.example"));
     const site = await serve(publisher);
     try {
-      const [recipe] = code["A feed's cache in R2"].js;
-      const source = recipe
-        .replace("https://lists.example/urls/feed.json", site.url)
-        .replace('"..."', JSON.stringify(publisher.key.publicKey));
+      const [cache] = code["A feed's cache in R2 or KV"].js;
+      const example = readFileSync(join(setup.root, "examples/worker/worker.js"), "utf8");
+      const source = [
+        ["{ FEED_URL, PUBLIC_KEY }, context", "{ BUCKET }, context"],
+        ["FEED_URL, {", `${JSON.stringify(site.url)}, {`],
+        ["PUBLIC_KEY, timeout", `${JSON.stringify(publisher.key.publicKey)}, cache: r2(BUCKET), timeout`],
+      ].reduce((text, [from, to]) => {
+        assert.equal(text.split(from).length, 2, from);
+        return text.replace(from, to);
+      }, `${cache}\n${example}`);
       const each = source.replace("EVERY = 60_000", "EVERY = 0");
       assert.notEqual(each, source);
-      const follower = (name, source) => {
-        const handler = "async (_, env, context) => new Response(String((await follow(env, context)).generation))";
-        return worker(name, `${source}\nexport default { fetch: ${handler} };`);
+      const follower = async (name, source) => {
+        const { ask, put } = await worker(name, source);
+        const body = JSON.stringify({ url: "https://good.example/" });
+        return { put, generation: async () => (await ask(body)).generation };
       };
-      const { ask, put } = await follower("follower", each);
-      const until = async (generation) => {
+      const { generation, put } = await follower("follower", each);
+      const until = async (expected) => {
         for (const end = Date.now() + PATIENCE; Date.now() < end; await pause(50))
-          if ((await ask("")) === generation) return;
-        assert.equal(await ask(""), generation);
+          if ((await generation()) === expected) return;
+        assert.equal(await generation(), expected);
       };
       await until(1);
-      publisher.delta("second");
+      publisher.base(listOf("first.example", "second.example"));
       await put.ASSETS(list); // new isolates, whose cache is warm
       await until(2);
-      publisher.delta("third");
+      publisher.base(listOf("third.example"));
       await until(3);
 
       const patient = await follower("patient", source);
       site.asked();
-      for (let i = 0; i < 5; i++) assert.equal(await patient.ask(""), 3);
+      for (let i = 0; i < 5; i++) assert.equal(await patient.generation(), 3);
       assert.ok(
         site.asked().filter((path) => path === "feed.json").length <= 2,
         "opened, and asked the host once in this minute",
@@ -305,47 +317,6 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
       site.close();
     }
   });
-});
-
-test("a feed's cache in Deno KV", { skip: noDeno, timeout: PATIENCE }, async () => {
-  const [cache] = code["A feed's cache in Deno KV"].js;
-  writeFileSync(
-    join(work, "deno.mjs"),
-    `import { ask } from "./ask.mjs";
-    ${cache}
-    const kv = await Deno.openKv(${JSON.stringify(join(work, "deno.sqlite"))});
-    const cache = denoKv(kv);
-    console.log(await ask(...Deno.args, cache));
-    // Clients that write at the same time, while another one reads.
-    const values = Array.from({ length: 4 }, (_, byte) => new Uint8Array(130_000).fill(byte));
-    await cache.put("same", values[0]);
-    const found = await Promise.all(values.map((value) => cache.put("same", value).then(() => cache.get("same"))));
-    found.push(await cache.get("same"));
-    console.log(found.every((bytes) => values.some((value) => value.join() === bytes?.join())));
-    await cache.delete("same");
-    const parts = [];
-    for await (const { key } of kv.list({ prefix: [] })) parts.push(key);
-    const heads = new Set(parts.filter((key) => key.length === 1).map(([name]) => name));
-    const ids = new Set(parts.filter((key) => key.length > 1).map(([name, id]) => name + id));
-    console.log([heads.size, ids.size, Math.max(...parts.map((key) => key[2] ?? 0))].join());
-    kv.close();`,
-  );
-  const [program, run] = deno.command;
-  const options = [run, "--no-lock", "--unstable-kv", "--allow-read", "--allow-write", "--allow-net", "--allow-env"];
-  let last;
-  await told(async (url, key) => {
-    const { stdout } = await promisify(execFile)(program, [...options, join(work, "deno.mjs"), url, key], {
-      timeout: PATIENCE,
-    });
-    const [said, isWhole, parts] = stdout.trim().split("\n");
-    assert.equal(isWhole, "true", "what several wrote at once is there, and is what one of them wrote");
-    last = parts.split(",").map(Number);
-    assert.equal(last[0], last[1], "no parts of replaced values are left");
-    return said;
-  });
-  assert.equal(last[0], 2, "the head and the base");
-  assert.equal(last[2], 60_000, "in two parts");
-  tried("a feed's cache in Deno KV", deno.version, "keeps a feed, and answers offline");
 });
 
 test("how often a cache is asked, as the page says", async () => {

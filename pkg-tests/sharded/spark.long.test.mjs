@@ -104,8 +104,8 @@ describe("a sharded filter by Spark", { skip, timeout: 3_600_000 }, () => {
     assert.deepEqual(contents(join(cwd, "spark")), contents(join(cwd, "alone")));
   });
 
-  test("the digests in docs/feeds.md", () => {
-    const [, section] = readFileSync(join(root, "docs/feeds.md"), "utf8").split("\n### Built elsewhere\n");
+  test("the digests in docs/hosting.md", () => {
+    const [, section] = readFileSync(join(root, "docs/hosting.md"), "utf8").split("\n### Built elsewhere\n");
     const rows = [...section.matchAll(/^\| (?:the empty key|`(\w+)`) \| `([0-9a-f]{16})` \|$/gm)];
     assert.equal(rows.length, 2);
     const path = [join(root, "examples/spark"), systems.pyspark().path, packages.path].join(delimiter);

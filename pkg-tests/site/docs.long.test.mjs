@@ -115,15 +115,15 @@ describe("in Chromium", { skip: noChromium, timeout: 10 * PATIENCE }, () => {
     await page.getByRole("navigation", { name: "Sections" }).getByRole("link", { name: "Docs" }).click();
     await shows(page, "h1", "bloom-wasm");
     const contents = page.getByRole("navigation", { name: "Docs" });
-    await contents.getByRole("link", { name: "Recipes" }).click();
-    await shows(page, "h1", "Recipes");
-    assert.equal(await contents.locator("[aria-current]").textContent(), "Recipes");
-    await contents.getByRole("link", { name: "Crawl every page once" }).click();
-    assert.equal(new URL(page.url()).hash, "#crawl-every-page-once");
-    await page.getByRole("link", { name: "Next Feeds" }).click();
-    await shows(page, "h1", "Feeds");
+    await contents.getByRole("link", { name: "Screen links" }).click();
+    await shows(page, "h1", "Screen links");
+    assert.equal(await contents.locator("[aria-current]").textContent(), "Screen links");
+    await contents.getByRole("link", { name: "Ask the full list after a maybe" }).click();
+    assert.equal(new URL(page.url()).hash, "#ask-the-full-list-after-a-maybe");
+    await page.getByRole("link", { name: "Previous Block pages" }).click();
+    await shows(page, "h1", "Block pages");
     // A link of the page to another file of the repository.
-    await page.getByRole("main").getByRole("link", { name: "The extension" }).click();
+    await page.getByRole("main").getByRole("link", { name: "the example" }).click();
     await shows(page, "h1", "A browser extension");
     await contents.getByRole("link", { name: "The crate, by rustdoc" }).click();
     await shows(page, "h1", "bloom_wasm");
@@ -142,10 +142,17 @@ describe("in Chromium", { skip: noChromium, timeout: 10 * PATIENCE }, () => {
     assert.equal(page.url(), at("docs/api/classes/Filter.html#matchurl"));
 
     const input = page.getByRole("combobox", { name: "Search the docs" });
-    await input.fill("cache penetration");
-    await shows(page, "#found a", "Keep misses away from a slow store");
-    await found.filter({ hasText: "Keep misses" }).click();
-    await shows(page, "h1", "Recipes");
+    // What newcomers looked for, and the page that has it.
+    for (const [words, heading] of [
+      ["offline", "Block pages"],
+      ["first start", "Block pages"],
+      ["exempt", "Exempt a page for one user"],
+    ]) {
+      await input.fill(words);
+      await shows(page, "#found a", heading);
+    }
+    await found.filter({ hasText: "Exempt a page" }).click();
+    await shows(page, "h1", "Block pages");
 
     await input.fill("RibbonFilter");
     await shows(page, "#found a", "of bloom_wasm");
@@ -206,7 +213,7 @@ describe("in Chromium", { skip: noChromium, timeout: 10 * PATIENCE }, () => {
       ["light", 1280],
       ["dark", 375],
     ]) {
-      const page = await visit("docs/feeds.html", { colorScheme, viewport: { width, height: 800 } });
+      const page = await visit("docs/hosting.html", { colorScheme, viewport: { width, height: 800 } });
       const serious = async () => {
         const { violations } = await page.evaluate(`${axe}; axe.run({ resultTypes: ["violations"] })`);
         return violations.filter(({ impact }) => /serious|critical/.test(impact)).map(({ id }) => id);

@@ -26,10 +26,9 @@ function navigation(pages: Page[], page: Page, parts: Section[]): string {
   const open = page.group === "All names" ? " open" : "";
   const names = `<details${open}><summary>All names</summary>${group("All names")}</details>`;
   const groups = {
-    Guide: group("Guide"),
-    "In depth": group("In depth"),
-    Examples: group("Examples"),
+    Goals: group("Goals"),
     Reference: group("Reference", rust) + names,
+    Examples: group("Examples"),
     Project: group("Project"),
   };
   return Object.entries(groups)

@@ -9,23 +9,26 @@ const read = (path: string) => readFileSync(new URL(path, root), "utf8");
 
 /** Files that are a page each, by groups of the navigation. */
 const FILES: Record<string, Record<string, string>> = {
-  Guide: {
+  Goals: {
     "README.md": "Get started",
+    "docs/block-pages.md": "Block pages",
+    "docs/screen-links.md": "Screen links",
+    "docs/refuse-passwords.md": "Refuse passwords",
+    "docs/skip-what-was-seen.md": "Skip what was seen",
+    "docs/publish-a-list.md": "Publish a list",
+    "docs/bring-a-filter.md": "Bring a filter along",
+  },
+  Reference: {
     "docs/tool.md": "The tool",
     "docs/javascript.md": "In JavaScript",
     "docs/lists.md": "URLs and passwords",
     "docs/errors.md": "Errors",
-    "docs/benchmarks.md": "Benchmarks",
-  },
-  "In depth": {
-    "docs/recipes.md": "Recipes",
-    "docs/feeds.md": "Feeds and shards",
-    "docs/moving.md": "From other software",
-    "docs/scale.md": "Building at scale",
-    "docs/edge.md": "Workers and edge",
-    "docs/pwned.md": "All leaked passwords",
-    "docs/frameworks.md": "Sign-up in frameworks",
+    "docs/hosting.md": "Feeds in operation",
     "docs/keyed.md": "Keyed filters",
+    "docs/edge.md": "Workers and edge",
+    "docs/benchmarks.md": "Benchmarks",
+    "FORMAT.md": "The blob's format",
+    "FEED-FORMAT.md": "The format of feeds",
   },
   Examples: {
     "examples/lists/README.md": "Public lists as a feed",
@@ -36,8 +39,6 @@ const FILES: Record<string, Record<string, string>> = {
     "examples/wasm-pack/README.md": "With wasm-pack alone",
   },
   Project: {
-    "FORMAT.md": "The blob's format",
-    "FEED-FORMAT.md": "The format of feeds",
     "SECURITY.md": "Security",
     "CONTRIBUTING.md": "Contributing",
     "CHANGELOG.md": "Changes",
@@ -83,7 +84,7 @@ async function all(): Promise<Page[]> {
   const entries = reference.filter(({ group }) => group === "Reference");
   const names = reference.filter(({ group }) => group === "All names");
   names.sort((a, b) => a.title.localeCompare(b.title, "en"));
-  return [...files("Guide"), ...files("In depth"), ...files("Examples"), ...entries, ...names, ...files("Project")];
+  return [...files("Goals"), ...files("Reference"), ...entries, ...files("Examples"), ...files("Project"), ...names];
 }
 
 /** The way from one page to another. */

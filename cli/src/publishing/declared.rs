@@ -1,4 +1,4 @@
-//! `feed.toml`: everything that a feed is told. docs/feeds.md.
+//! `feed.toml`: everything that a feed is told. docs/hosting.md.
 //!
 //! It is read in two steps. [`Basis`] is what signing the last list anew needs, and [`Declared`] is all of it: a mistake
 //! in the rest of the file must not let the list expire that clients have.

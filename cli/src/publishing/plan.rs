@@ -215,7 +215,7 @@ impl<P: ManifestPayload> Known<P> {
         let known = self.ours().map_or(signed, |live| signed.max(live.payload.head().generation));
         ensure!(
             known < MAX_GENERATION,
-            "generation {known} is much too high: the feed may have been taken over; docs/feeds.md says how to go on"
+            "generation {known} is much too high: the feed may have been taken over; docs/hosting.md says how to go on"
         );
         Ok((known + 1).max(self.clock / 1000))
     }

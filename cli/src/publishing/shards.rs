@@ -1,4 +1,4 @@
-//! A feed with shards: what is written, and the manifest. docs/feeds.md, FEED-FORMAT.md, "The folder of a sharded filter".
+//! A feed with shards: what is written, and the manifest. docs/hosting.md, FEED-FORMAT.md, "The folder of a sharded filter".
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -63,14 +63,14 @@ impl StateFolder {
         }
         let damaged = || {
             format!(
-                "{}: the state is damaged: delete it, and go on as docs/feeds.md says after the loss of a state",
+                "{}: the state is damaged: delete it, and go on as docs/hosting.md says after the loss of a state",
                 name()
             )
         };
         let Versioned { version } = serde_json::from_slice(&text).with_context(damaged)?;
         ensure!(
             version == VERSION,
-            "{}: this is of another version of the tool; delete it, and go on as docs/feeds.md says after the loss of a \
+            "{}: this is of another version of the tool; delete it, and go on as docs/hosting.md says after the loss of a \
              state",
             name()
         );

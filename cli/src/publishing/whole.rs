@@ -1,4 +1,4 @@
-//! A feed of one filter: what has changed, and the file that says so. docs/feeds.md.
+//! A feed of one filter: what has changed, and the file that says so. docs/hosting.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

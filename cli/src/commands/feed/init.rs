@@ -88,7 +88,7 @@ fn new(args: &InitArgs, id: &str) -> Result<String> {
     };
     let profile = profile.to_possible_value().context("a profile has a name")?;
     let mut text = format!(
-        "# A feed. docs/feeds.md has all keys of this file, and `bloom-wasm feed publish` publishes what it says.\n\
+        "# A feed. docs/hosting.md has all keys of this file, and `bloom-wasm feed publish` publishes what it says.\n\
          id = \"{id}\"\nprofile = \"{}\"\nsign = [\"{KEY}\"]\n# name = \"{sample}\"\n# homepage = \
          \"https://lists.example/\"\n# license = \"CC0-1.0\"\n# fpr = {fpr}\n\n[lists]\n",
         profile.get_name()

@@ -1,4 +1,4 @@
-//! `feed`: a folder of files that keeps a filter up to date. docs/feeds.md.
+//! `feed`: a folder of files that keeps a filter up to date. docs/hosting.md.
 
 mod build_shard;
 mod forget;

@@ -229,12 +229,12 @@ fn every_key_is_among_the_keys() {
 
 #[test]
 fn every_key_is_documented() {
-    let page = fs::read_to_string("../docs/feeds.md").unwrap();
+    let page = fs::read_to_string("../docs/hosting.md").unwrap();
     let cells: Vec<_> =
         page.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next()).collect();
     for key in KEYS {
         let is_named = |cell: &&str| cell.split('`').any(|name| name == key || name == format!("[{key}]"));
-        assert!(cells.iter().any(is_named), "docs/feeds.md has no {key} in its table");
+        assert!(cells.iter().any(is_named), "docs/hosting.md has no {key} in its table");
     }
 }
 

@@ -24,7 +24,7 @@ use crate::text::in_words;
 /// Publish a feed, as feed.toml describes it: the first generation, or the next
 ///
 /// If no list has changed, nothing is written unless the manifest expires soon. If a list is refused or can't be read, the
-/// last generation is signed anew before it expires, and the tool exits with 2. docs/feeds.md has the keys of feed.toml.
+/// last generation is signed anew before it expires, and the tool exits with 2. docs/hosting.md has the keys of feed.toml.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   bloom-wasm feed publish lists/feed.toml
