@@ -373,7 +373,7 @@ fn each_command_is_documented_and_tested() {
     };
     for name in with("") {
         contain(
-            &["docs/tool.md", "docs/feeds.md", "docs/moving.md", "docs/scale.md"],
+            &["docs/tool.md", "docs/feeds.md", "docs/bring-a-filter.md"],
             &format!("bloom-wasm {name} "),
         );
         contain(&["pkg-tests/tool/npx.long.test.mjs"], &format!("tool {name} "));
