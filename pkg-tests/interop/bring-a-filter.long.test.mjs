@@ -13,7 +13,7 @@ import { root, installed as tools } from "../../scripts/setup.mjs";
 import { PATIENCE } from "../helpers/browsers.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
 import { skipped } from "../runtimes/table.mjs";
-import { page, prints, shell } from "./docs.mjs";
+import { page, shell } from "./docs.mjs";
 import * as systems from "./systems.mjs";
 
 const { text, code } = page("bring-a-filter.md");

@@ -192,19 +192,6 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
     tried("a blob's bindings and uploads, wrangler", "4.86.0", "takes the configuration and the commands");
   });
 
-  test("a Worker that screens by each customer's lists", async () => {
-    const [recipe] = page("recipes.md").code["Screen by the lists that each customer chose"].js;
-    const [source] = recipe.split("\nasync function screened");
-    const { ask } = await worker("customers", `${source}\nexport default worker;`);
-    const say = (customer, url) => ask(JSON.stringify({ customer, url }));
-    assert.equal(await say("alice", "https://shop.example/login/form"), '{"lists":["phishing"]}');
-    assert.deepEqual(await say("alice", "https://shop.example/"), { ok: true });
-    assert.equal(await say("bob", "https://shop.example/login/form"), '{"lists":["ads"]}');
-    assert.match(await say("carol", "https://good.example/"), /no list fishing/);
-    assert.match(await say("nobody", "https://good.example/"), /TypeError/);
-    tried("each customer's lists, workerd", require("workerd/package.json").version, "stops by what was chosen");
-  });
-
   test("a feed's cache in R2", async () => {
     const [recipe] = code["A feed's cache in R2"].js;
     const cache = recipe.slice(recipe.indexOf("const r2"));

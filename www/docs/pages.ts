@@ -18,13 +18,11 @@ const FILES: Record<string, Record<string, string>> = {
     "docs/benchmarks.md": "Benchmarks",
   },
   "In depth": {
-    "docs/recipes.md": "Recipes",
+    "docs/refuse-passwords.md": "Refuse passwords",
+    "docs/skip-what-was-seen.md": "Skip what was seen",
     "docs/feeds.md": "Feeds and shards",
-    "docs/moving.md": "From other software",
-    "docs/scale.md": "Building at scale",
+    "docs/bring-a-filter.md": "Bring a filter along",
     "docs/edge.md": "Workers and edge",
-    "docs/pwned.md": "All leaked passwords",
-    "docs/frameworks.md": "Sign-up in frameworks",
     "docs/keyed.md": "Keyed filters",
   },
   Examples: {
