@@ -211,12 +211,11 @@ for (const feed of measured) {
     console.log(
       `${feed.name}; clients look ${looks === 1 ? "once" : `${looks} times`} a day: ${size(one.bytes)} a client and month\n`,
     );
-    const lines = [4, 5, 6, 7].map((power) => {
+    const lines = [5, 6, 7].map((power) => {
       const all = { requests: one.requests * 10 ** power, bytes: one.bytes * 10 ** power };
       const dollars = (price) => (price(all) < 0.5 ? "$0" : `$${number(price(all))}`);
       return [
         (10 ** power).toLocaleString("en"),
-        number(all.requests / 30 / 24 / 3600),
         number(all.requests / 1e6),
         size(all.bytes),
         all.bytes <= PAGES ? "$0" : `${number(all.bytes / PAGES)} times the limit`,
@@ -224,15 +223,7 @@ for (const feed of measured) {
         dollars(cloudFront),
       ];
     });
-    const head = [
-      "clients",
-      "requests a second",
-      "millions a month",
-      "bytes a month",
-      "GitHub Pages",
-      "R2",
-      "CloudFront",
-    ];
+    const head = ["clients", "million requests a month", "bytes a month", "GitHub Pages", "R2", "CloudFront"];
     console.log(rows(head, lines));
   }
 }

@@ -17,7 +17,7 @@ import { grow } from "../scripts/weight.mjs";
 import { strangers, strings } from "./keys.mjs";
 import { filterOf, peers } from "./peers.mjs";
 import { loop, race, tell } from "./race.mjs";
-import { between, rows, spread } from "./table.mjs";
+import { between, rows, shownRate, spread } from "./table.mjs";
 import { expressions } from "./urls.mjs";
 
 const READER = "reader RibbonFilter";
@@ -178,7 +178,7 @@ function measured(list) {
     head: `${number(count)} ${list.what}`,
     probes: list.probes,
     of: Object.fromEntries(
-      contestants.map(({ name, sent, asked, wrong }) => [name, { sent, rate: wrong / asked / list.fpr }]),
+      contestants.map(({ name, sent, asked, wrong }) => [name, { sent, rate: shownRate(wrong / asked, list.fpr) }]),
     ),
   };
 }
@@ -341,25 +341,24 @@ try {
     `haveibeenfiltered's figure is the one that it publishes for its million passwords at a rate of 1/128. At that rate,`,
     `bloom-wasm's blob of the ${lists.at(-1).head} is ${number(coarse)} bytes.`,
     "",
-    `How each answers. \`has\` is its speed, as a multiple of the reader's, in ${rounds} interleaved rounds of ${number(QUERIES)}`,
-    "new strings. Half of them are members. Rates are false positives over the target, which is",
-    `${HOST_RATE} a URL and ${PASSWORD_RATE} a password: ${number(lists[0].probes)} URLs and ${number(lists.at(-1).probes)} passwords were queried,`,
-    "and a fifth of them where that is slow, in mnemonist and bloom-filters. Memory is what the passwords take in JavaScript",
-    `once they are open. The last column says whether the page runs in Chromium under the policy \`${POLICY}\`.`,
-    `Measured on ${cpus()[0].model}, ${cpus().length} cores, Node ${process.versions.node}.`,
+    `The speed is that of \`has\`, in multiples of the reader's: 2x is twice as fast. It is from ${rounds} interleaved rounds of`,
+    `${number(QUERIES)} new strings, half of them listed. The rate asked for was ${HOST_RATE} a URL and ${PASSWORD_RATE} a password:`,
+    `${number(lists[0].probes)} URLs and ${number(lists.at(-1).probes)} passwords were queried, and a fifth of them in mnemonist and bloom-filters.`,
+    `Memory is what the passwords take in JavaScript. The last column says whether the page runs in Chromium under the`,
+    `policy \`${POLICY}\`. Measured on ${cpus()[0].model}, ${cpus().length} cores, Node ${process.versions.node}.`,
     "",
     rows(
       [
         "",
-        ...asked.map(({ what }) => `\`has\`, ${what}`),
-        ...lists.map(({ head }) => head.replace(/^[\d,]+/, "rate,")),
+        ...asked.map(({ what }) => `speed, ${what}`),
+        ...lists.map(({ head }) => head.replace(/^[\d,]+/, "measured rate,")),
         "memory",
         "strict policy",
       ],
       rivals.map((peer) => [
         called(peer),
         ...fast.map((times) => ratio(times[peer.name])),
-        ...lists.map(({ of }) => ratio(of[peer.name].rate)),
+        ...lists.map(({ of }) => of[peer.name].rate),
         memories[peer.name] === undefined ? "" : `${(memories[peer.name] / 1e6).toFixed(1)} MB`,
         weights[peer.name].runs ?? "",
       ]),

@@ -131,7 +131,7 @@ interface Sizing {
   /**
    * The false-positive rate, above 0 and below 1. The filter gets the size that its own software would give it for this
    * rate. The true rate may differ: with few keys it can be many times as high, and with `go-bloom` it is 0.57 for 0.5.
-   * `info().fpr` tells it, and docs/moving.md has a table. Default 0.001.
+   * `info().fpr` tells it. Default 0.001.
    */
   fpr?: number;
   /** The number of keys that the filter is for. By default as many as are given. */

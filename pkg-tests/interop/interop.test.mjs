@@ -326,32 +326,28 @@ test("without a capacity, a filter is for the number of distinct keys", () => {
   }
 });
 
-test("the rates of new filters are those of the table in docs/moving.md, and info reports them", () => {
-  const text = readFileSync(new URL("../../docs/moving.md", import.meta.url), "utf8");
-  const rows = [...text.matchAll(/^\| `([\w-]+)` \|(( [\d.]+ \|)+)$/gm)];
-  assert.equal(rows.length, 3 * WRITTEN.length);
+test("the rates of new filters are those that `info` tells, for few keys, too", () => {
   const strangers = Array.from({ length: 6_000 }, (_, at) => `stranger ${at}`);
-  for (const [row, [, format, numbers]] of rows.entries()) {
+  const cases = WRITTEN.flatMap((format) => [0.5, 0.01, 0.001].map((fpr) => ({ format, fpr })));
+  for (const [row, { format, fpr }] of cases.entries()) {
     // One of the three rates of each format, or all.
     if (!turn(row + Math.floor(row / 3), 3)) continue;
-    const [asked, ...rates] = numbers.split("|").slice(0, -1).map(Number);
     for (const [at, count] of [2, 10, 100, 1000].entries()) {
       const times = [16, 12, 3, 1][at];
       let [measured, told] = [0, 0];
       for (let time = 0; time < times; time++) {
         const members = Array.from({ length: count }, (_, member) => `member ${time} ${member}`);
-        const filter = ForeignFilter.from(members, { format, fpr: asked });
+        const filter = ForeignFilter.from(members, { format, fpr });
         measured += filter.hasMany(strangers).reduce((sum, hit) => sum + hit, 0) / strangers.length / times;
         told += filter.info().fpr / times;
         filter.free();
       }
-      const what = `${format}, ${count} keys at ${asked}: ${measured}, told ${told}, in the table ${rates[at]}`;
+      const what = `${format}, ${count} keys at ${fpr}: ${measured}, told ${told}`;
       // Five standard deviations of the asked keys, and a tenth of the rate: few filters vary more.
       const spread = 5 * Math.sqrt(told / strangers.length / times);
       assert.ok(Math.abs(measured - told) < spread + 0.1 * told, what);
-      // A small filter's rate is measured with 8,192 keys.
-      const sampled = 5 * Math.sqrt(rates[at] / 8192 / times);
-      assert.ok(Math.abs(told - rates[at]) < sampled + 0.45 * rates[at], what);
+      // With this many keys, it is near the rate that was asked for: RedisBloom makes its first part for half of it.
+      if (count === 1000) assert.ok(told > 0.4 * fpr && told < 1.25 * fpr, what);
     }
   }
 });

@@ -13,8 +13,6 @@ import { LISTS as LISTS_OF_PACKAGES, text } from "../../scripts/lists.mjs";
 import { root } from "../../scripts/setup.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
 import { shell } from "../interop/docs.mjs";
-import { bloomFilters } from "../interop/systems.mjs";
-import { skipped } from "../runtimes/table.mjs";
 
 const { BloomFilter, decode } = await installed();
 
@@ -50,14 +48,17 @@ function take(file, heading, language) {
 
 /** Samples that other tests run, and words in those tests that show it. */
 const ELSEWHERE = [
-  [/^docs\/recipes\.md/, "pkg-tests/package/recipes.long.test.mjs", '"docs/recipes.md"'],
-  [/^docs\/frameworks\.md/, "pkg-tests/runtimes/frameworks.long.test.mjs", 'page("frameworks.md")'],
+  [/^docs\/skip-what-was-seen\.md/, "pkg-tests/package/seen.long.test.mjs", 'page("skip-what-was-seen.md")'],
+  [/^docs\/refuse-passwords\.md/, "pkg-tests/runtimes/passwords.long.test.mjs", 'page("refuse-passwords.md")'],
   [/^docs\/edge\.md: A thousand redirects/, "pkg-tests/runtimes/next.long.test.mjs", 'docs("edge.md")'],
   [/^docs\/edge\.md: A feed/, "pkg-tests/runtimes/edge.long.test.mjs", 'page("edge.md")'],
   [/^docs\/screen-links\.md: In a Worker/, "pkg-tests/runtimes/edge.long.test.mjs", 'page("screen-links.md")'],
   [/^docs\/block-pages\.md/, "pkg-tests/runtimes/block-pages.long.test.mjs", 'docs("block-pages.md")'],
-  [/^docs\/moving\.md/, "pkg-tests/interop/moving.long.test.mjs", 'page("moving.md")'],
-  [/^docs\/scale\.md/, "pkg-tests/sharded/scale.long.test.mjs", 'page("scale.md")'],
+  [
+    /^docs\/bring-a-filter\.md: (Spark|Redis)/,
+    "pkg-tests/interop/bring-a-filter.long.test.mjs",
+    'page("bring-a-filter.md")',
+  ],
   [/^README\.md: In Rust/, "src/lib.rs", 'include_str!("../README.md")'],
   [/^README\.md: Try it from a clone/, "pkg-tests/package/start.test.mjs", "npm start"],
   [/^CONTRIBUTING\.md: Before the first/, "pkg-tests/package/releasable.test.mjs", '"CONTRIBUTING.md"'],
@@ -85,11 +86,6 @@ const ELSEWHERE = [
 
 /** Samples that can't run in a test, and why. */
 const CANNOT = [
-  [/^docs\/pwned\.md: Build it: sh: dotnet/, "it downloads 40 GB"],
-  [
-    /^docs\/pwned\.md: Build it: sh: aws/,
-    "feeds/hosting.long.test.mjs runs a similar one for feeds; a sync needs a bucket",
-  ],
   [/^examples\/spark\/README\.md: With another engine/, "there is no ClickHouse here"],
   [/^FEED-FORMAT\.md: The manifest/, "it shows a form, with `...` instead of the data"],
   [/^examples\/extension\/README\.md: Use your own list: sh: npm/, "it installs from npm"],
@@ -106,7 +102,9 @@ function work(name, files = {}) {
   return cwd;
 }
 
-const [JAVASCRIPT, LISTS, MOVING, TOOL] = ["javascript", "lists", "moving", "tool"].map((name) => `docs/${name}.md`);
+const [BRINGING, JAVASCRIPT, LISTS, TOOL] = ["bring-a-filter", "javascript", "lists", "tool"].map(
+  (name) => `docs/${name}.md`,
+);
 
 const lines = (...keys) => keys.map((key) => `${key}\n`).join("");
 
@@ -262,7 +260,7 @@ const README = "README.md";
 }
 
 {
-  const [loading, narrowing, growing, retrying] = [1, 2, 3, 4].map(() => take(JAVASCRIPT, "Load", "js"));
+  const [loading, growing, retrying] = [1, 2, 3].map(() => take(JAVASCRIPT, "Load", "js"));
   const asking = take(JAVASCRIPT, "Ask", "js");
   test("docs/javascript.md: loading, and asking for keys", async (context) => {
     const keys = ["a", "b"];
@@ -283,17 +281,8 @@ const README = "README.md";
 
     const { isListed } = await js(import_ + retrying, cwd);
     await assert.rejects(isListed("https://evil.example/"));
-    const { ForeignFilter, RibbonFilter, ScalableBloomFilter, load } = await installed();
-    const foreign = ForeignFilter.from(keys, { format: "go-bloom" });
-    const writeFile = context.mock.fn();
-    const narrow = () =>
-      js(narrowing, cwd, { ForeignFilter, load, url: given.url, key: "new", writeFile }, "export { list };");
-    writeFileSync(join(cwd, "keys.bloom"), foreign.toBytes());
-    assert.ok(!(await narrow()).list.has("new"));
-    assert.deepEqual(writeFile.mock.calls[0].arguments, ["original", foreign.toForeign()]);
+    const { RibbonFilter, ScalableBloomFilter } = await installed();
     writeFileSync(join(cwd, "keys.bloom"), new ScalableBloomFilter().toBytes());
-    assert.ok((await narrow()).list.has("new"));
-    assert.equal(writeFile.mock.callCount(), 1);
     const { seen } = await js(growing, cwd, { ScalableBloomFilter, url: given.url, key: "new" }, "export { seen };");
     assert.ok(seen.has("new"));
     writeFileSync(join(cwd, "phishing.bloom"), RibbonFilter.from(["evil.example"], { profile: "url" }).toBytes());
@@ -579,68 +568,6 @@ function feed(title, publishing, following, ends) {
 }
 
 {
-  const page = "docs/pwned.md";
-  // The first one downloads the list.
-  const [build] = samples.filter((it) => it.file === page && it.code.includes("bloom-wasm feed publish"));
-  build.taken = true;
-  const described = take(page, "Build it", "toml");
-  const [form, worker] = [take(page, "Ask it from a form", "js"), take(page, "Ask it from a Worker", "js")];
-  const hash = (password) => createHash("sha1").update(password).digest("hex").toUpperCase();
-  const pwned = lines(`${hash("password1")}:9`, `${hash("123456")}:3`);
-  test("docs/pwned.md: building, a form, and a Worker", async (context) => {
-    const cwd = work("pwned", { "pwned.txt": pwned, "feed.toml": described });
-    const [publicKey] = /[\w-]{43}/.exec(shell(build.code, cwd));
-    const host = serve(context, join(cwd, "public"));
-    const silent = (_, { signal }) =>
-      new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
-    // When the form appears, and when it is first sent.
-    for (const call of [0, 1]) host.mock.mockImplementationOnce(silent, call);
-
-    const password = { value: "", setCustomValidity: (text) => (password.text = text), text: "" };
-    const listeners = {};
-    const element = {
-      elements: { password },
-      addEventListener: (type, listener) => (listeners[type] = listener),
-      reportValidity: () => password.text === "",
-      submit: context.mock.fn(),
-    };
-    await js(form, cwd, { publicKey, document: { querySelector: () => element } });
-    const { timeout } = AbortSignal;
-    const limit = context.mock.method(AbortSignal, "timeout");
-    context.mock.method(console, "warn", () => {});
-    limit.mock.mockImplementationOnce(() => timeout.call(AbortSignal, 1));
-    // A page stays open; Node would end if only such a time limit is pending.
-    const stays = setInterval(() => {}, 1000);
-    context.after(() => clearInterval(stays));
-    for (const [value, sent] of [
-      ["password1", 1], // the host didn't answer
-      ["password1", 1],
-      ["correct horse battery staple", 2],
-    ]) {
-      password.value = value;
-      listeners.input();
-      await listeners.submit({ preventDefault() {} });
-      assert.equal(element.submit.mock.callCount(), sent, value);
-    }
-
-    const { default: its } = await js(worker, cwd);
-    const env = { PWNED_URL: "https://pwned.example/shards.json", PUBLIC_KEY: publicKey };
-    const send = async (body) => {
-      const waiting = [];
-      const request = new Request("https://a.example", { method: "POST", body });
-      const response = await its.fetch(request, env, { waitUntil: (promise) => waiting.push(promise) });
-      await Promise.all(waiting);
-      return response;
-    };
-    const ask = async (value) => (await send(JSON.stringify({ password: value }))).json();
-    for (const body of ["{", "{}", "null", '{ "password": 1 }', undefined])
-      assert.equal((await send(body)).status, 400, body);
-    assert.deepEqual(await ask("123456"), { pwned: true });
-    assert.deepEqual(await ask("correct horse battery staple"), { pwned: false });
-  });
-}
-
-{
   const [described, code] = ["toml", "sh"].map((it) => take("examples/extension/README.md", "Use your own list", it));
   test("the extension: publishing your own list", () => {
     const files = { "list.txt": lines("evil.example"), "popular.txt": lines("good.example"), "feed.toml": described };
@@ -651,15 +578,22 @@ function feed(title, publishing, following, ends) {
 }
 
 {
-  const [wrapping, making] = [take(MOVING, "Two ways", "sh"), take(MOVING, "And back", "js")];
-  test("docs/moving.md: wrapping other software's bytes, and building them", async () => {
+  const [reading, wrapping] = ["js", "sh"].map((language) => take(BRINGING, "Two ways", language));
+  const making = take(BRINGING, "And back", "js");
+  test("docs/bring-a-filter.md: reading and wrapping other software's bytes, and building them", async (context) => {
     const { ForeignFilter } = await installed();
-    const keys = ["evil.example", "bad.example"];
+    const keys = ["evil.example", "id-4711"];
     const original = ForeignFilter.from(keys, { format: "go-bloom" }).toForeign();
-    const cwd = work("wrapping", { "seen.go": original });
+    const guava = ForeignFilter.from(keys, { format: "guava" }).toForeign();
+    const cwd = work("wrapping", { "seen.go": original, "list.guava": guava, "list.txt": lines(...keys) });
+    serve(context, cwd);
+    const log = context.mock.fn();
+    const there = reading.replace("list.guava", "https://lists.example/list.guava");
+    await js(there, cwd, { bytes: original, console: { log } });
+    assert.deepEqual(log.mock.calls[0].arguments, [true, true]);
     shell(wrapping, cwd);
     assert.ok(readFileSync(join(cwd, "seen.go")).equals(original));
-    const has = (name, options) => decode(readFileSync(join(cwd, name)), options).has("evil.example");
+    const has = (name, options) => decode(readFileSync(join(cwd, name)), options).hasAll(keys);
     assert.ok(has("seen.bloom"));
     await js(`import { ForeignFilter } from "bloom-wasm";\n${making}`, cwd, {
       keys,
@@ -670,16 +604,17 @@ function feed(title, publishing, following, ends) {
 }
 
 {
-  const code = take(MOVING, "From the npm package bloom-filters", "js");
-  const { missing, path } = bloomFilters();
-  test("docs/moving.md: from the npm package bloom-filters", {
-    skip: missing && skipped("docs/moving.md, bloom-filters", missing),
-  }, async () => {
-    // Imported unchanged, but from where it is installed.
-    const theirs = pathToFileURL(path).href;
-    const there = code.replace('"bloom-filters"', JSON.stringify(theirs));
-    const { list } = await js(there, work("bloom-filters"), {}, "export { list };");
-    assert.deepEqual([list.has("evil.example"), list.has("good.example")], [true, false]);
+  const code = take(TOOL, "Memory, and filters built in parts", "sh");
+  test("docs/tool.md: parts merge into the filter of the whole list, byte for byte", () => {
+    const keys = Array.from({ length: 100_000 }, (_, i) => `key-é-${i}`);
+    const [north, south] = [keys.slice(0, 60_000), keys.slice(50_000)];
+    const files = { "north.txt": lines(...north), "south.txt": lines(...south), "all.txt": lines(...keys.reverse()) };
+    const cwd = work("parts", files);
+    shell(code, cwd);
+    shell("bloom-wasm build all.txt --kind bloom --capacity 1000000 --fpr 0.001 -o at-once.bloom", cwd);
+    const merged = readFileSync(join(cwd, "whole.bloom"));
+    assert.ok(merged.equals(readFileSync(join(cwd, "at-once.bloom"))));
+    assert.ok(merged.length > 1_797_198 && merged.length < 1_797_198 + 100);
   });
 }
 
@@ -700,5 +635,5 @@ test("every other sample runs in another test, or has a reason why it can't", ()
     [...ELSEWHERE, ...CANNOT].filter((it) => !used.has(it)).map(([pattern]) => pattern.source),
     [],
   );
-  assert.ok(samples.length > 60, `${samples.length} samples`);
+  assert.ok(samples.length > 50, `${samples.length} samples`);
 });

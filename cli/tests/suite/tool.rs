@@ -373,7 +373,7 @@ fn each_command_is_documented_and_tested() {
     };
     for name in with("") {
         contain(
-            &["docs/tool.md", "docs/hosting.md", "docs/moving.md", "docs/scale.md"],
+            &["docs/tool.md", "docs/hosting.md", "docs/publish-a-list.md", "docs/bring-a-filter.md"],
             &format!("bloom-wasm {name} "),
         );
         contain(&["pkg-tests/tool/npx.long.test.mjs"], &format!("tool {name} "));

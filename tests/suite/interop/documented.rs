@@ -69,7 +69,7 @@ fn types_and_docs_have_the_table_of_formats() {
     let found = members("type Making =", "/** The size", " format: ");
     compare("js/foreign/foreign.ts, Making,", &found, &making);
 
-    let page = read("docs/moving.md");
+    let page = read("docs/bring-a-filter.md");
     let (_, rows) = page.split_once("| `format` | other options |").unwrap();
     let mut found = Table::new();
     for row in rows.lines().skip(2).take_while(|line| line.starts_with('|')) {
@@ -77,6 +77,6 @@ fn types_and_docs_have_the_table_of_formats() {
         let options: BTreeSet<_> = quoted(options, '`').filter(|word| !word.starts_with('"')).collect();
         found.extend(quoted(formats, '`').map(|name| (name, options.clone())));
     }
-    compare("docs/moving.md, the table of `format`,", &found, &reading);
+    compare("docs/bring-a-filter.md, the table of `format`,", &found, &reading);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
