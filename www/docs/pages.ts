@@ -37,6 +37,8 @@ const FILES: Record<string, Record<string, string>> = {
   },
   Project: {
     "FORMAT.md": "The blob's format",
+    "FORMAT-URLS.md": "The keys of a URL",
+    "FORMAT-FOREIGN.md": "Filters of other software",
     "FEED-FORMAT.md": "The format of feeds",
     "SECURITY.md": "Security",
     "CONTRIBUTING.md": "Contributing",

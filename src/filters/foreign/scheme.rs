@@ -283,7 +283,8 @@ mod tests {
     /// Other readers are written from that page alone.
     #[test]
     fn format_foreign_md_has_the_same_schemes_and_keys() {
-        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/FORMAT-FOREIGN.md")).unwrap();
+        let page =
+            std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/FORMAT-FOREIGN.md")).unwrap();
         let rows = |head: &str| {
             let (_, table) =
                 page.split_once(head).unwrap_or_else(|| panic!("FORMAT-FOREIGN.md has no {head}"));
@@ -348,7 +349,7 @@ mod tests {
             }
         }
         let (schemes, keys) = (Scheme::VARIANTS.len(), known.len() - 1);
-        for field in [format!("scheme  1 to {schemes},"), format!("keys    0 to {keys},")] {
+        for field in [format!("scheme     1 to {schemes},"), format!("keys       0 to {keys},")] {
             assert!(page.contains(&field), "FORMAT-FOREIGN.md has no {field}");
         }
     }
