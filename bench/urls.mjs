@@ -1,5 +1,5 @@
 /**
- * The rival of `matchUrl`: FORMAT.md section 10 in JavaScript, written to be fast. What comes out of `new URL` is
+ * The rival of `matchUrl`: FORMAT-URLS.md in JavaScript, written to be fast. What comes out of `new URL` is
  * nearly always canonical already: one pass finds that out, and where the keys start and end. Only the odd ones are
  * rewritten.
  */

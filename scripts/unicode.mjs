@@ -98,7 +98,7 @@ function packed() {
 function typescript() {
   return `/**
  * What Unicode 18 brought to hosts, as a string that js/plain/characters.ts reads. Written by scripts/unicode.mjs from
- * scripts/unicode.txt. FORMAT.md section 10, the second reading.
+ * scripts/unicode.txt. FORMAT-URLS.md, the second reading.
  */
 export const CHARACTERS =
   "${packed()}";

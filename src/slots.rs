@@ -1,4 +1,4 @@
-//! Slots: which shapes of keys a list of URLs has. FORMAT.md section 3.
+//! Slots: which shapes of keys a list of URLs has. FORMAT-URLS.md, "Slots and sites".
 //!
 //! A check of a URL asks for up to 30 keys: five hosts with six paths each. Most lists have a few of these shapes only,
 //! such as whole hosts. So the blob says which, in a map of 30 bits, and a key of another shape is absent without being
@@ -276,7 +276,7 @@ pub fn require_url_fpr(fpr: f64) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// From the table in FORMAT.md.
+    /// From the table in FORMAT-URLS.md.
     #[test]
     fn slots_of_keys() {
         for (key, expected) in [

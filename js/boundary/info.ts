@@ -1,6 +1,6 @@
 /** The description of a filter. */
 
-/** The formats of other software. FORMAT.md section 6.6 has their rules. */
+/** The formats of other software. FORMAT-FOREIGN.md has their rules. */
 export type ForeignFormat =
   | "go-bloom"
   | "guava"

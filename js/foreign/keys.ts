@@ -3,7 +3,7 @@
 import { type AnyKey, concat, isBytes, type Key, lengthOf, typeName } from "../boundary/input.js";
 import { FilterError } from "../error.js";
 
-/** For each type of whole numbers, by its number in FORMAT.md: the range, and the method that writes one. */
+/** For each type of whole numbers, by its number in FORMAT-FOREIGN.md: the range, and the method that writes one. */
 const WHOLE: { [keys: number]: [min: bigint, max: bigint, set: "setInt32" | "setBigInt64" | "setBigUint64"] } = {
   6: [-(2n ** 31n), 2n ** 31n - 1n, "setInt32"],
   7: [-(2n ** 63n), 2n ** 63n - 1n, "setBigInt64"],

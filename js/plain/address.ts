@@ -1,4 +1,4 @@
-/** IP addresses as hosts. FORMAT.md section 10, step 5 of the canonical form. */
+/** IP addresses as hosts. FORMAT-URLS.md, step 5 of the canonical form. */
 
 import { parse } from "./text.js";
 

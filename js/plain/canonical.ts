@@ -1,4 +1,4 @@
-/** The canonical form of a URL. FORMAT.md section 10. */
+/** The canonical form of a URL. FORMAT-URLS.md. */
 
 import { address } from "./address.js";
 import { cut, escaped, lower, split, unescaped, withoutPort, withoutUser } from "./text.js";

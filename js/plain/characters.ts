@@ -1,4 +1,4 @@
-/** Characters of hosts by Unicode 18, for the second reading. FORMAT.md section 10. */
+/** Characters of hosts by Unicode 18, for the second reading. FORMAT-URLS.md. */
 
 import { changed, toBytes } from "./text.js";
 import { CHARACTERS } from "./unicode.js";

@@ -1,5 +1,5 @@
 /**
- * The keys that a URL is looked up by, in the scratch: each of its hosts with each of its paths. FORMAT.md section 10.
+ * The keys that a URL is looked up by, in the scratch: each of its hosts with each of its paths. FORMAT-URLS.md.
  * They are kept in these variables, since returning them would make garbage for each question.
  */
 

@@ -1,4 +1,4 @@
-/** Punycode (RFC 3492): how an international label is written in ASCII. FORMAT.md section 10, the second reading. */
+/** Punycode (RFC 3492): how an international label is written in ASCII. FORMAT-URLS.md, the second reading. */
 
 /** The threshold `t` of the digit at `k` (section 3.3). */
 function threshold(k: number, bias: number): number {

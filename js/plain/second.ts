@@ -1,4 +1,4 @@
-/** The other way in which a browser may read a URL. FORMAT.md section 10, "The second reading". */
+/** The other way in which a browser may read a URL. FORMAT-URLS.md, "The second reading". */
 
 import { type Canonical, canonical, escapedPath, singleSlashes, withoutDots } from "./canonical.js";
 import { isJoiner, isNewer, modern } from "./characters.js";
@@ -54,7 +54,7 @@ function foldersOf(parts: string[]): string[] {
 
 /**
  * Where a host finds a page if it takes escapes literally, or replaces each of them once, and the canonical form may be
- * elsewhere: folders above the page, or a path and a query. FORMAT.md section 10, "The folders of an escaped path".
+ * elsewhere: folders above the page, or a path and a query. FORMAT-URLS.md, "The folders of an escaped path".
  */
 export function escapedFolders(bytes: string): string[] {
   const taken = bytes.includes("%") ? take(bytes) : undefined;

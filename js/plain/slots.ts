@@ -1,4 +1,4 @@
-/** Slots: which shape a key of a list of URLs has. FORMAT.md section 3. And its site. */
+/** Slots: which shape a key of a list of URLs has. FORMAT-URLS.md, "Slots and sites". And its site. */
 
 /** Whether a host is an IP address: it starts with `[`, or is four runs of one to three digits. */
 function isAddress(view: DataView, at: number, end: number): boolean {
@@ -29,7 +29,7 @@ export function hostSlot(view: DataView, at: number, end: number): number {
   return dots < 1 || dots > 4 || isAddress(view, at, end) ? 24 : 6 * dots - 6;
 }
 
-/** Where the site of a key begins and ends, which says in which shard it is. The key begins at 0. FORMAT.md section 12. */
+/** Where the site of a key begins and ends, which says in which shard it is. The key begins at 0. */
 export function siteOf(view: DataView, length: number): [start: number, end: number] {
   const end = hostEnd(view, 0, length);
   let start = end;

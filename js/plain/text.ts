@@ -1,4 +1,4 @@
-/** URLs as text: taking them apart, and escapes. Strings here have a byte in each character. FORMAT.md section 10. */
+/** URLs as text: taking them apart, and escapes. Strings here have a byte in each character. FORMAT-URLS.md. */
 
 import { room } from "../boundary/input.js";
 import { FilterError } from "../error.js";

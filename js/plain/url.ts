@@ -1,4 +1,4 @@
-/** From a URL to its canonical form and its keys, with the second reading if there is one. FORMAT.md section 10. */
+/** From a URL to its canonical form and its keys, with the second reading if there is one. FORMAT-URLS.md. */
 
 import { type Key, plainBytes, urlText } from "../boundary/input.js";
 import { type Canonical, canonical } from "./canonical.js";

@@ -177,7 +177,7 @@ export class WasmEngine extends Engine {
 
 /** The engine of a foreign filter, whose keys may be numbers, or strings in which lone surrogates count. */
 class ForeignEngine extends WasmEngine {
-  /** What the keys are, by their number in FORMAT.md. */
+  /** What the keys are, by their number in FORMAT-FOREIGN.md. */
   readonly #keys: number;
 
   constructor(held: Held<RawFilter>, keys: number) {

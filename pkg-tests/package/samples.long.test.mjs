@@ -18,7 +18,16 @@ const { BloomFilter, decode } = await installed();
 
 /** All samples, by file, the heading above, and language; several of one language under a heading are in order. */
 const samples = [
-  ...["README.md", "FORMAT.md", "FEED-FORMAT.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"],
+  ...[
+    "README.md",
+    "FORMAT.md",
+    "FORMAT-FOREIGN.md",
+    "FORMAT-URLS.md",
+    "FEED-FORMAT.md",
+    "SECURITY.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+  ],
   ...readdirSync(join(root, "docs"))
     .filter((name) => name.endsWith(".md"))
     .map((name) => `docs/${name}`),

@@ -1,4 +1,4 @@
-//! Filters of other software, which give the same answer for every key as that software does. FORMAT.md section 6.6.
+//! Filters of other software, which give the same answer for every key as that software does. FORMAT-FOREIGN.md.
 //!
 //! Such a filter has four properties: its [`KeyType`], the [`Scheme`] by which a key becomes positions of bits or a
 //! fingerprint, the shape of its [`Part`]s, and the bits. The bits are kept in the same order whatever the original's:

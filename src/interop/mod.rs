@@ -70,7 +70,7 @@ pub fn read(format: Format, options: &Options, bytes: &[u8]) -> Result<ForeignFi
 }
 
 /// Writes a filter as its own software does: the bytes that were read, if there is only one way to write the format.
-/// Otherwise see FORMAT.md, section 6.6.
+/// Otherwise see FORMAT-FOREIGN.md.
 ///
 /// # Errors
 /// [`Error::UnsupportedFormat`] for a format that is only read; [`Error::TooLarge`] without the memory.

@@ -1,4 +1,4 @@
-//! The entries of lists, and which of them others cover. FORMAT.md section 10, "What a list may leave out".
+//! The entries of lists, and which of them others cover. FORMAT-URLS.md, "What a list may leave out".
 
 use std::{iter, mem};
 

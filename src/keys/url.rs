@@ -27,7 +27,7 @@ use crate::vectors::{append, copied, push};
 /// What a URL is looked up by: its canonical form, a second reading if some browser may read it differently, and for
 /// each of both the folders of an escaped path.
 ///
-/// An entry of a list has only the canonical form. FORMAT.md section 10.
+/// An entry of a list has only the canonical form. FORMAT-URLS.md.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Readings<'a> {
     canonical: Option<Canonical<'a>>,

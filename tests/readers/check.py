@@ -321,7 +321,7 @@ def has_bits(bits, d, m, k):
 
 
 def check_hashes():
-    """What section 6.6 says of schemes and keys without a golden file, as far as an answer is known."""
+    """What FORMAT-FOREIGN.md says of schemes and keys without a golden file, as far as an answer is known."""
     for hash_of, form, wanted in [  # SMHasher's verification values
             (lambda x, seed: (murmur2(x, seed),), "<I", 0x27864C1E),
             (lambda x, seed: (murmur64a(x, seed),), "<Q", 0x1F0D3804),

@@ -1,4 +1,4 @@
-"""The hash functions, keys and schemes of FORMAT.md, section 6.6, and SipHash; for reader.py. It needs the packages xxhash
+"""The hash functions, keys and schemes of FORMAT-FOREIGN.md, and SipHash; for reader.py. It needs the packages xxhash
 and mmh3, and was written from that page alone too."""
 
 import hashlib

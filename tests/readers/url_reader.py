@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The keys of URLs, by section 10 of FORMAT.md, and what a blob says about them. The numbers of steps are that page's.
+"""The keys of URLs, by FORMAT-URLS.md, and what a blob says about them. The numbers of steps are that page's.
 
     python3 url_reader.py BLOB < URLS
 

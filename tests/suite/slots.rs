@@ -30,7 +30,7 @@ impl Random {
     }
 }
 
-/// FORMAT.md section 3, by splitting strings.
+/// FORMAT-URLS.md, by splitting strings.
 fn naive_slot(key: &str) -> u32 {
     let (host, rest) = match key.split_once('/') {
         Some((host, _)) => (host, &key[host.len()..]),

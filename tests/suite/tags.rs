@@ -235,9 +235,9 @@ fn the_example() {
     let lists = vec![("a".to_owned(), vec![abc]), ("b".to_owned(), vec![abc, a])];
     let stack = Stack::build_tagged(&Tagged::new(lists, Vec::new()).unwrap(), None, 0.5, 0).unwrap();
     let page = include_str!("../../FORMAT.md").split("## 13. Tags").nth(1).unwrap();
-    let lines: Vec<_> = page.lines().filter(|line| line.starts_with("    ")).collect();
+    let line = page.lines().find(|line| line.starts_with("    02 ")).unwrap();
     let expected: Vec<u8> =
-        lines[0].split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
+        line.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
     // After the header, and the parameters of one stage.
     let blob = Filter::from(stack).encode().unwrap();
     assert_eq!(blob[17 + 14 + 4..][..expected.len()], expected);

@@ -28,6 +28,8 @@ const FILES: Record<string, Record<string, string>> = {
     "docs/edge.md": "Workers and edge",
     "docs/benchmarks.md": "Benchmarks",
     "FORMAT.md": "The blob's format",
+    "FORMAT-URLS.md": "The keys of a URL",
+    "FORMAT-FOREIGN.md": "Filters of other software",
     "FEED-FORMAT.md": "The format of feeds",
   },
   Examples: {

@@ -1,4 +1,4 @@
-//! What the keys of other software are, and which bytes of them it hashes. FORMAT.md section 6.6.
+//! What the keys of other software are, and which bytes of them it hashes. FORMAT-FOREIGN.md.
 
 use std::borrow::Cow;
 use std::str::FromStr;

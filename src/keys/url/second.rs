@@ -1,4 +1,4 @@
-//! How else a browser may read a URL. FORMAT.md section 10, "The second reading".
+//! How else a browser may read a URL. FORMAT-URLS.md, "The second reading".
 
 use super::super::platform::Platform;
 use super::canonical::{Canonical, canonicalize, single_slashes, without_dots};
@@ -64,7 +64,7 @@ impl<'a> Taken<'a> {
 }
 
 /// Where a host finds a page if it takes the escapes of [cleaned](clean) bytes literally, or replaces each of them once, and
-/// the canonical form may be elsewhere: folders above the page, or a path and a query. FORMAT.md section 10, "The folders
+/// the canonical form may be elsewhere: folders above the page, or a path and a query. FORMAT-URLS.md, "The folders
 /// of an escaped path".
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(super) fn escaped_folders(input: &[u8]) -> Result<Vec<Vec<u8>>> {

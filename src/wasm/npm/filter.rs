@@ -78,7 +78,7 @@ impl Filter {
 
 #[wasm_bindgen]
 impl Filter {
-    /// What the keys of a foreign filter are, by their number in FORMAT.md; undefined for our own kinds.
+    /// What the keys of a foreign filter are, by their number in FORMAT-FOREIGN.md; undefined for our own kinds.
     #[wasm_bindgen(getter, js_name = foreignKeys)]
     pub fn foreign_keys(&self) -> Option<u8> {
         match self.inner().stack().base() {

@@ -89,8 +89,8 @@ impl Foreign {
         Filter::new(filter::Filter::new(self.profile, Stack::new(filter)?))
     }
 
-    /// What the keys of a new filter are, by their number in FORMAT.md. Fails if no filter can be made with these
-    /// options.
+    /// What the keys of a new filter are, by their number in FORMAT-FOREIGN.md. Fails if no filter can be made with
+    /// these options.
     #[wasm_bindgen(js_name = foreignKeys)]
     pub fn foreign_keys(&self, fpr: f64) -> Result<u8> {
         Ok(Builder::new(self.format, &self.options, 1, fpr)?.keys() as u8)
