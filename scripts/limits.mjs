@@ -17,5 +17,5 @@ export const LIMITS = {
     "bloom-wasm/slim": 165_000,
     "bloom-wasm/reader": 18_150,
   },
-  tarball: 2_060_000,
+  tarball: 2_030_000,
 };

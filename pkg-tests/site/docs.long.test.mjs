@@ -146,6 +146,8 @@ describe("in Chromium", { skip: noChromium, timeout: 10 * PATIENCE }, () => {
     for (const [words, heading] of [
       ["offline", "Block pages"],
       ["first start", "Block pages"],
+      ["save", "Keep it in Node"],
+      ["reload", "Keep it in Node"],
       ["exempt", "Exempt a page for one user"],
     ]) {
       await input.fill(words);
