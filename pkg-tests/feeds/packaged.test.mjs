@@ -21,6 +21,29 @@ function copyOf({ manifest, listed, files }, path = "feed") {
   return { folder, packaged: pathToFileURL(join(folder, "feed.json")) };
 }
 
+/**
+ * Runs with a clock that is moved by hand. `cache` gives the view of a cache that doesn't answer before `answer` is
+ * called; `seconds` lets seconds pass until a promise has settled, calls `each` with their number, and returns it.
+ */
+async function inSeconds(run) {
+  const { opened, open: answer } = gate();
+  const cache = (stored) => Object.assign(tab(stored), { fault: () => opened });
+  const seconds = async (promise, each = () => {}) => {
+    let passed = 0;
+    await tens(promise, () => {
+      mock.timers.tick(1000);
+      each(++passed);
+    });
+    return passed;
+  };
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    await run(cache, answer, seconds);
+  } finally {
+    mock.timers.reset();
+  }
+}
+
 const offline = (_, response) => response.destroy();
 const isOffline = (site) => Object.assign(site, { fault: offline });
 
@@ -174,7 +197,7 @@ test("one that can't be used counts as none, and says why", async (context) => {
 });
 
 test("an app that packed another feed by mistake isn't bound to it: the next package is right", async () => {
-  const { publisher, site, open } = await published();
+  const { publisher, open } = await published();
   const namesake = Object.assign(new Publisher(bases.b), { key: publisher.key, signers: [publisher.key] }).publish();
   const cache = memoryCache();
   const wrong = await open({ cache, packaged: copyOf(namesake).packaged });
@@ -183,7 +206,6 @@ test("an app that packed another feed by mistake isn't bound to it: the next pac
   await right.update();
   answers(right, 1);
   assert.equal(floorOf(cache), 1);
-  assert.ok(site.log.length > 0);
 });
 
 test("a cache that doesn't answer holds it up for a second, and its floor stays open", async () => {
@@ -193,32 +215,18 @@ test("a cache that doesn't answer holds it up for a second, and its floor stays 
   publisher.delta("cached");
   await open({ cache: stored });
   isOffline(site);
-  const answered = gate();
-  const cache = tab(stored);
-  cache.fault = () => answered.opened;
-  mock.timers.enable({ apis: ["setTimeout"] });
-  try {
-    const opening = open({ cache, packaged });
-    let ticks = 0;
-    await tens(opening, () => {
-      ticks++;
-      mock.timers.tick(1000);
-    });
+  await inSeconds(async (cache, answer, seconds) => {
+    const opening = open({ cache: cache(stored), packaged });
+    assert.ok((await seconds(opening)) <= 3);
     const feed = await opening;
     answers(feed, 1);
     assert.equal(feed.cacheError.code, "cache");
-    assert.ok(ticks <= 3, `${ticks} s`);
-    answered.open();
-    const updating = feed.update();
-    await tens(
-      updating.catch(() => {}),
-      mock.timers.tick.bind(mock.timers),
-    );
-    await fails("network", updating);
+    answer();
+    const updating = fails("network", feed.update());
+    await seconds(updating);
+    await updating;
     answers(feed, 2, { name: "cached" });
-  } finally {
-    mock.timers.reset();
-  }
+  });
 });
 
 test("a cache that lost the base of a newer generation says so, while the packaged one answers", async () => {
@@ -269,29 +277,18 @@ test("wrong URLs of a package are refused, and sharded filters have none", async
 });
 
 test("a slow cache gets its time if nothing packaged can be used", async () => {
-  const { publisher, site, open } = await published();
+  const { site, open } = await published();
   const packaged = pathToFileURL(join(home, "nothing", "feed.json"));
   const stored = memoryCache();
   await open({ cache: stored });
   isOffline(site);
-  const answered = gate();
-  const cache = tab(stored);
-  cache.fault = () => answered.opened;
-  mock.timers.enable({ apis: ["setTimeout"] });
-  try {
-    const opening = open({ cache, packaged });
-    let ticks = 0;
-    await tens(opening, () => {
-      mock.timers.tick(1000);
-      if (++ticks === 2) answered.open();
-    });
+  await inSeconds(async (cache, answer, seconds) => {
+    const opening = open({ cache: cache(stored), packaged });
+    await seconds(opening, (passed) => passed === 2 && answer());
     const feed = await opening;
     answers(feed, 1);
     assert.deepEqual([feed.packagedError.code, feed.cacheError], ["network", undefined]);
-    assert.equal(publisher.generation, 1);
-  } finally {
-    mock.timers.reset();
-  }
+  });
 });
 
 /** A cache whose first read fails. */
