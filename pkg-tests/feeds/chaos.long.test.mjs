@@ -432,7 +432,9 @@ async function chaos(locks) {
       "damaged",
     ];
     // A few times in 500 rounds, so that chance may leave one out.
-    const seldom = ["put was late", "delete was late", "delete failed", "below the floor"];
+    const seldom = ["put was late", "delete was late", "delete failed"];
+    // Without locks, nobody knows the floor of a tab that begins.
+    if (locks) seldom.push("below the floor");
     for (const what of ROUNDS < 5000 ? often : [...often, ...seldom]) assert.ok(counts[what] > 0, `never: ${what}`);
   } catch (error) {
     console.log(`chaos: SEED=${SEED}`);
