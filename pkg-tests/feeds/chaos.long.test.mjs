@@ -354,6 +354,7 @@ for (const locks of [true, false])
 
 async function chaos(locks) {
   hasLocks = locks;
+  isQuiet = false;
   wrong = undefined;
   for (const what of Object.keys(counts)) delete counts[what];
   for (const its of [store, before, tabs, late]) its.clear();
