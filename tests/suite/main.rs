@@ -15,6 +15,7 @@ mod hostile;
 mod interop;
 mod keyed;
 mod layers;
+mod lists;
 mod naive;
 mod password;
 mod ribbon;

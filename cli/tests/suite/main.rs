@@ -7,7 +7,6 @@ mod feed;
 mod import;
 mod in_process;
 mod keyed;
-mod lists;
 mod output;
 mod program;
 mod shards;
