@@ -1,39 +1,5 @@
-//! Bytes to a filter and back: the only file that knows offsets. FORMAT.md, which is normative, describes the same
-//! format.
-//!
-//! ```text
-//! offset  size
-//!      0     4  magic b5 42 4c 4d
-//!      4     1  version: 1
-//!      5     1  kind: 1 bloom, 2 counting, 3 scalable, 4 cuckoo, 5 ribbon, 6 foreign, 7 delta
-//!      6     1  profile: 0 raw, 1 url, 2 password
-//!      7     2  flags: 1 name, 2 creation time; of passwords 4 lower-cased, 8 SHA-1; 16 layers; 32 keyed;
-//!               64 slots, 128 tags
-//!      9     8  seed
-//!     17     8  with flag 32: check value of the secret
-//!      …        parameters of the kind
-//!               bloom:     bits (u32), hashes (u8)
-//!               counting:  bits (u32), hashes (u8), counter bits (u8)
-//!               scalable:  initial capacity (u32), growth (u8), fpr (f64), tightening (f64), count (u64)
-//!               cuckoo:    buckets (u32), fingerprint bits (u8)
-//!               ribbon:    count (u32), fpr (f64), attempt (u8), stages (u8); rows (u32) of each; with flag 64 its map
-//!                          (u32), with flag 128 its tags
-//!               foreign:   scheme (u8), keys (u8), layout (u8), parts (u8), length of the note (u16); of each part its
-//!                          bits (u64), bytes (u32) and hashes (u16); the note
-//!               delta:     parent (u64)
-//!      …  1 + n  with flag 1: length and UTF-8 bytes of the name
-//!      …     8  with flag 2: creation time, milliseconds since 1970
-//!      …        with flag 128: how many numbers follow (u8), and of each tag its members (u32)
-//!      …        with flag 16: layers (u8), live keys (u32); of each layer its kind (u8),
-//!               salt (u32), fpr (f64), with flag 64 its map (u32), and levels (u8); of each level its count (u32),
-//!               attempt (u8), stages (u8); rows (u32) of each; with flag 128 the tags of an include
-//!      …        payload: the filter's bytes and those of its tags' levels, then each layer's likewise; their length
-//!               follows from the parameters
-//!      …     4  XXH32, seed 0, of everything before
-//! ```
-//!
-//! All numbers are little-endian. A decoder checks in this order: magic, version, kind, secret, parameters, lengths,
-//! checksum, trailing bytes; it allocates no memory of a size that the blob states before that many bytes are there.
+//! Bytes to a filter and back: the only file that knows offsets. FORMAT.md, which is normative, has the layout. A decoder
+//! allocates no memory of a size that the blob states before that many bytes are there.
 
 mod layers;
 mod tags;
