@@ -190,17 +190,18 @@ export class FeedStore<P extends Head> {
   }
 
   /**
-   * What `use` makes of a base. It gets the unverified bytes in this slot, and those in the other if it returns nothing.
+   * What `use` makes of a base. It gets the unverified bytes in the head's slot, and those in the other if it returns nothing.
    * A slot that can't be read is as good as an empty one: the base is fetched, or put, again.
    */
   async base<T>(
     { bytes }: SignedFile,
-    slot: number,
+    kept: Kept<P> | undefined,
     use: (bytes: Uint8Array, slot: number) => Promise<T | undefined>,
   ): Promise<T | undefined> {
+    const slot = slotOf(kept);
     for (const each of [slot, 1 - slot]) {
-      const kept = await this.#get(this.#name("base", each)).catch(() => undefined);
-      const made = kept?.length === bytes ? await use(kept, each) : undefined;
+      const found = await this.#get(this.#name("base", each)).catch(() => undefined);
+      const made = found?.length === bytes ? await use(found, each) : undefined;
       if (made !== undefined) return made;
     }
     return undefined;
@@ -234,9 +235,9 @@ export class FeedStore<P extends Head> {
   /** Puts the base of a generation where the head's isn't, unless it is there. Returns the slot that has it. */
   async #keepBase(kept: Kept<P> | undefined, manifest: Manifest<P>, base: () => Uint8Array): Promise<number> {
     const [file] = this.#kind.files(manifest);
-    const slot = kept?.slot ?? 0;
+    const slot = slotOf(kept);
     if (file === undefined) return slot;
-    const there = await this.base(file, slot, async (bytes, each) => {
+    const there = await this.base(file, kept, async (bytes, each) => {
       const hash = newSha256();
       hash.update(bytes);
       return hash.finish() === file.sha256 ? each : undefined;
@@ -287,11 +288,15 @@ export class FeedStore<P extends Head> {
 
   /** The names of the parts of one generation beyond those of another, or of none. */
   #parts(of: Manifest<P> | undefined, beyond?: Manifest<P>): string[] {
-    const left = new Map(beyond && this.#kind.parts(beyond));
-    const names = [];
-    for (const [part, count] of of ? this.#kind.parts(of) : [])
-      for (let i = left.get(part) ?? 0; i < count; i++) names.push(this.#name(part, i));
-    return names;
+    if (of === undefined) return [];
+    const others = beyond && this.#kind.parts(beyond);
+    return this.#kind.parts(of).flatMap(([part, count], kind) => {
+      // Both have the same kinds of parts, in the same order.
+      const first = others === undefined ? 0 : others[kind]![1];
+      const names = [];
+      for (let i = first; i < count; i++) names.push(this.#name(part, i));
+      return names;
+    });
   }
 
   /** Removes everything. `present` is the generation in place, whose head may not be stored. Throws `cache`. */
@@ -346,6 +351,11 @@ const [LOCK, ANSWER] = [5_000, 10_000];
 
 /** How many names are deleted at once. */
 const AT_ONCE = 16;
+
+/** The slot that a head names. Without a head, a base goes into the first: FEED-FORMAT.md, "The store". */
+function slotOf(kept: { slot: number } | undefined): number {
+  return kept === undefined ? 0 : kept.slot;
+}
 
 /** Whether a generation may replace a head, which isn't newer. Throws if it's of another feed, or contradicts it. */
 function isOlder<P extends Head>(kept: Kept<P> | undefined, { feedId, generation, signed }: Manifest<P>): boolean {

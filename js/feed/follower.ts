@@ -200,7 +200,7 @@ export class Follower extends Client<FeedPayload> {
         if (isDamage(error)) return undefined;
         throw error;
       });
-    if (parent === undefined) return unlessAborted(this.origin.store.base(file, kept?.slot ?? 0, made), signal);
+    if (parent === undefined) return unlessAborted(this.origin.store.base(file, kept, made), signal);
     const delta = kept?.deltas.get(file.sha256);
     return delta?.length === file.bytes ? made(delta) : undefined;
   }
