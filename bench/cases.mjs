@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { BloomFilter, canonicalizeUrl, RibbonFilter, urlExpressions } from "../dist/bloom.node.js";
 import { decode as decodeInReader } from "../dist/reader.js";
 import { askBoth, keysOf, SECRET, verdict } from "./engines.mjs";
-import { members, queries, strangers, strings } from "./keys.mjs";
+import { members, nonmembers, queries, strings } from "./keys.mjs";
 import { load } from "./loading.mjs";
 import { cli, large, native } from "./native.mjs";
 import { page } from "./page.mjs";
@@ -35,7 +35,7 @@ export function bench({ count, rounds }) {
     end: () => made.has("folder") && rmSync(made.get("folder"), { recursive: true }),
     memberText: () => once("member text", () => members(count)),
     members: () => once("members", () => strings(members(count))),
-    strangers: () => once("strangers", () => strings(strangers(count))),
+    nonmembers: () => once("nonmembers", () => strings(nonmembers(count))),
     queryText: () => once("query text", () => queries(count)),
     queries: () => once("queries", () => strings(queries(count))),
     /** A real list of hosts. */
@@ -75,7 +75,7 @@ export function bench({ count, rounds }) {
         const has = loop(peer.has);
         const missing = part - has(filter, this.members().slice(0, part));
         if (missing > 0) throw new Error(`${peer.name} misses ${missing} of its keys`);
-        return { filter, fpr: has(filter, this.strangers().slice(0, part)) / part };
+        return { filter, fpr: has(filter, this.nonmembers().slice(0, part)) / part };
       });
     },
   };
@@ -248,7 +248,7 @@ const PARSING = "new URL alone";
 
 /** Unlisted URLs with 8 keys each, asked of lists of URLs and of hosts, against the same in JavaScript with the rival's filter. */
 async function url(bench) {
-  const urls = bench.strangers().slice(0, Math.ceil(bench.count / 4));
+  const urls = bench.nonmembers().slice(0, Math.ceil(bench.count / 4));
   const vectors = JSON.parse(readFileSync(new URL("../tests/url_vectors.json", import.meta.url)));
   for (const url of [...vectors.map(({ input }) => input), ...urls]) {
     // Those of the canonical form: the loop in JavaScript doesn't look for the folder of an escaped path.

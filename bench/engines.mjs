@@ -2,7 +2,7 @@
  * Plain JavaScript next to WebAssembly: `bloom-wasm/reader` and `bloom-wasm` are asked the same questions of the same
  * blobs. This runs in Node and in pages.
  */
-import { members, strangers, strings } from "./keys.mjs";
+import { members, nonmembers, strings } from "./keys.mjs";
 import { loop, race } from "./race.mjs";
 import { claim, table } from "./table.mjs";
 
@@ -18,10 +18,10 @@ export const SECRET = new Uint8Array(16).fill(7);
 /** How keys of other lengths are made from those of 59 characters. */
 const SHAPES = { 25: (key) => key.slice(12, 37), 59: (key) => key, 295: (key) => key.repeat(5) };
 
-/** Members and strangers of a length, each string in its own memory. */
+/** Members and non-members of a length, each string in its own memory. */
 export function keysOf(count, length) {
   const own = (key) => new TextDecoder().decode(new TextEncoder().encode(SHAPES[length](key)));
-  return [members, strangers].map((lines) => strings(lines(count)).map(own));
+  return [members, nonmembers].map((lines) => strings(lines(count)).map(own));
 }
 
 /**
@@ -58,8 +58,8 @@ export async function askBoth({ count, rounds, bytesOf }) {
   for (const [what, [blob, length, question, atMost]] of Object.entries(QUESTIONS)) {
     const options = blob.startsWith("keyed") ? { secret: SECRET } : {};
     const [known, unknown] = keysOf(count, length);
-    // The hosts of all of these are strangers to the list of hosts.
-    const groups = blob === "hosts" ? { strangers: unknown } : { members: known, strangers: unknown };
+    // The hosts of all of these are non-members to the list of hosts.
+    const groups = blob === "hosts" ? { "non-members": unknown } : { members: known, "non-members": unknown };
     for (const [who, keys] of Object.entries(groups)) {
       const all = await contestants(blob, options, (filter) => {
         const ask = loop(question);
@@ -70,10 +70,10 @@ export async function askBoth({ count, rounds, bytesOf }) {
       results.push({ what: `${what}, ${who}`, atMost, times: await warm(all) });
     }
   }
-  const text = strangers(count);
+  const text = nonmembers(count);
   const check = (answers) => answers.reduce((sum, answer) => sum + answer, 0);
   const all = await contestants("ribbon 59", {}, (filter) => ({ run: () => filter.hasLines(text), check }));
-  results.push({ what: "hasLines, 59 bytes a line, strangers", atMost: 2.3, times: await warm(all) });
+  results.push({ what: "hasLines, 59 bytes a line, non-members", atMost: 2.3, times: await warm(all) });
   return results;
 }
 

@@ -1,13 +1,13 @@
 /**
  * The keys: made-up URLs of 59 characters, the same in every run and in `bench/peers.rs`. Half of the queries, in an
- * order that is as good as random, are members; the others are strangers, which means that they aren't members.
+ * order that is as good as random, are members; the others are non-members, which means that they aren't members.
  */
 
 const PATTERN = "https://www.????????.example/??????????/????????.html?id=??";
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
 
 export const MEMBER = 0;
-export const STRANGER = 1;
+export const NONMEMBER = 1;
 
 function mix(x) {
   x = Math.imul(x ^ (x >>> 16), 0x85ebca6b);
@@ -44,8 +44,8 @@ export function strings(text) {
 }
 
 export const members = (count) => lines(0, count, () => MEMBER);
-export const strangers = (count) => lines(0, count, () => STRANGER);
-/** Member *i* or stranger *i*, for each *i*. */
+export const nonmembers = (count) => lines(0, count, () => NONMEMBER);
+/** Member *i* or non-member *i*, for each *i*. */
 export const queries = (count) => lines(0, count, kindOfQuery);
 
 export function kindOfQuery(i) {

@@ -11,7 +11,7 @@ import { basename, join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { root, run, setup } from "../scripts/setup.mjs";
 import { weigh } from "../scripts/weight.mjs";
-import { strangers } from "./keys.mjs";
+import { nonmembers } from "./keys.mjs";
 import { rows } from "./table.mjs";
 
 setup();
@@ -157,7 +157,7 @@ try {
   const { blacklist } = JSON.parse(readFileSync(inPackage("eth-phishing-detect/src/config.json"), "utf8"));
   writeFileSync(phishing, `${blacklist.join("\n")}\n`);
   const urls = inFolder("urls.txt");
-  writeFileSync(urls, strangers(10_000_000));
+  writeFileSync(urls, nonmembers(10_000_000));
   const domains = inFolder("domains.txt");
   const mail = JSON.parse(readFileSync(inPackage("disposable-email-domains/index.json"), "utf8"));
   writeFileSync(domains, `${mail.join("\n")}\n`);

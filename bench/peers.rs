@@ -50,9 +50,9 @@ fn main() {
     let count: u32 =
         std::env::var("BLOOM_WASM_KEYS").map_or(1_000_000, |count| count.parse().expect("a number"));
     let members = keys(count, |_| 0);
-    let strangers = keys(count, |_| 1);
+    let nonmembers = keys(count, |_| 1);
     let queries = keys(count, |i| mix(!i) & 1);
-    assert!(strangers.starts_with(b"https://www.pm4556rf.example/vue3sispkr/cqmuiehr.html?id=kd\n"));
+    assert!(nonmembers.starts_with(b"https://www.pm4556rf.example/vue3sispkr/cqmuiehr.html?id=kd\n"));
     let digests = |text| lines(text).map(|key| digest(0, key)).collect::<Vec<_>>();
     let member_digests = digests(&members);
 

@@ -14,7 +14,7 @@ import { parseArgs } from "node:util";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { chromium, packages, root } from "../scripts/setup.mjs";
 import { grow } from "../scripts/weight.mjs";
-import { strangers, strings } from "./keys.mjs";
+import { nonmembers, strings } from "./keys.mjs";
 import { filterOf, peers } from "./peers.mjs";
 import { loop, race, tell } from "./race.mjs";
 import { between, rows, shownRate, spread } from "./table.mjs";
@@ -87,7 +87,7 @@ const hostsOf = (url) => expressions(url).filter((key) => key.indexOf("/") === k
 
 function listOfHosts(what, lines) {
   // These URLs are looked up by two hosts, which share the rate.
-  const urls = strings(strangers(1_000_000 * part));
+  const urls = strings(nonmembers(1_000_000 * part));
   return {
     what,
     lines: lines.slice(0, lines.length * part),

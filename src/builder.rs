@@ -93,7 +93,7 @@ impl<'a> Builder<'a> {
         self
     }
 
-    /// The seed of the hash, 0 unless it is given. Equal keys, options and seeds give equal bytes. If strangers choose keys,
+    /// The seed of the hash, 0 unless it is given. Equal keys, options and seeds give equal bytes. If others choose keys,
     /// take a random one.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;

@@ -78,7 +78,7 @@ pub(crate) fn select(digests: &[u64], test: &dyn Fn(u64) -> bool) -> Result<Vec<
 }
 
 /// The distinct digests that pass the test and aren't live, in ascending order.
-pub fn strangers(digests: &[u64], live: &[u64], test: &dyn Fn(u64) -> bool) -> Result<Vec<u64>> {
+pub fn nonmembers(digests: &[u64], live: &[u64], test: &dyn Fn(u64) -> bool) -> Result<Vec<u64>> {
     let mut found = select(digests, test)?;
     if found.is_empty() {
         return Ok(found);

@@ -245,7 +245,7 @@ function isForeign(options: unknown): options is ForeignSource {
  * sixteenth.
  *
  * A foreign filter may have up to 1,024 hashes, and the formats that SECURITY.md names hash the whole key for each: a key
- * of a megabyte can take seconds. Limit the length of keys that strangers send.
+ * of a megabyte can take seconds. Limit the length of keys that others send.
  */
 export function load(source: Source, options?: LoadOptions & { format?: undefined }): Promise<AnyFilter>;
 /** For the bytes of other software, whose keys are numbers. */

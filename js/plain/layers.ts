@@ -26,7 +26,7 @@ interface Stack {
 
 /**
  * What answers that a key is maybe present: the topmost include that holds it, or the stack itself for its base.
- * Undefined if it is absent. Asks from the base up, so that strangers, who are most, ask no exclude.
+ * Undefined if it is absent. Asks from the base up, so that non-members, who are most, ask no exclude.
  */
 export function partOf<S extends Stack>(stack: S, digest: Int32Array): S | Layer | undefined {
   const slot = digest[1]! >>> 27;

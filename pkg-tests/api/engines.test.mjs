@@ -128,14 +128,14 @@ function reads(run) {
   return count;
 }
 
-test("in the reader, a stranger costs no more with an allowlist, and a false positive does", () => {
-  const [keys, allow, strangers] = ["key", "good", "new"].map((its) => Array.from({ length: 999 }, (_, i) => its + i));
+test("in the reader, a non-member costs no more with an allowlist, and a false positive does", () => {
+  const [keys, allow, nonmembers] = ["key", "good", "new"].map((its) => Array.from({ length: 999 }, (_, i) => its + i));
   for (const Class of [RibbonFilter, BloomFilter]) {
     const [plain, allowing] = [[], allow].map((allow) =>
       reader.decode(Class.from(keys, { fpr: 0.1, seed: 7n, allow }).toBytes()),
     );
     assert.deepEqual([plain.info().layers, allowing.info().layers], [0, 1]);
-    const [absent, present] = [false, true].map((is) => strangers.filter((key) => plain.has(key) === is));
+    const [absent, present] = [false, true].map((is) => nonmembers.filter((key) => plain.has(key) === is));
     assert.ok(absent.length > 800 && present.length > 50, `${absent.length}, ${present.length}`);
     for (const key of absent)
       assert.equal(
@@ -236,15 +236,15 @@ test("strings of every length and alphabet are the bytes that TextEncoder makes 
   // Halves of a surrogate pair must not join across two keys, nor two keys become one.
   keys.push("x\ud83d", "\ude00x", "ab", "a", "b");
   const bytes = keys.map(encode);
-  const strangers = keys.map((key) => `${key}!`);
-  const mixed = keys.flatMap((key, i) => [key, strangers[i], bytes[i], encode(strangers[i])]);
+  const nonmembers = keys.map((key) => `${key}!`);
+  const mixed = keys.flatMap((key, i) => [key, nonmembers[i], bytes[i], encode(nonmembers[i])]);
   for (const engine of [full, page, reader]) {
     const filter = filterOf(engine, bytes);
     for (const [list, answer] of [
       [keys, 1],
-      [strangers, 0],
+      [nonmembers, 0],
       [bytes, 1],
-      [strangers.map(encode), 0],
+      [nonmembers.map(encode), 0],
     ]) {
       assert.ok(list.every((key) => filter.has(key) === (answer === 1)));
       assert.ok(filter.hasMany(list).every((found) => found === answer));

@@ -94,7 +94,7 @@ test("many filters with random operations: each answers as its model does, howev
       if (key) check(filter.has(key), "a key is lost");
       // A key that another filter has, or had.
       const other = keyOf(below(made), below(30));
-      check(filter.has(other) === keys.has(other), "a stranger, or a key of another filter");
+      check(filter.has(other) === keys.has(other), "a non-member, or a key of another filter");
     };
     const step = () => {
       const what = below(10);

@@ -10,7 +10,7 @@ const { FilterError, ForeignFilter, RibbonFilter, decode, load, openFeed, openSh
 const secret = Uint8Array.from({ length: 16 }, (_, i) => 0xa0 + i);
 const other = new Uint8Array(16);
 const keys = Array.from({ length: 1000 }, (_, i) => `key-${i}`);
-const strangers = Array.from({ length: 10_000 }, (_, i) => `stranger-${i}`);
+const nonmembers = Array.from({ length: 10_000 }, (_, i) => `stranger-${i}`);
 
 /** That it throws or rejects with a FilterError of this code, which shows nothing of the secret. */
 async function fails(code, run) {
@@ -55,7 +55,7 @@ for (const [name, make] of Object.entries(makers)) {
       const read = decode(bytes, { secret });
       assert.ok(keys.every((key) => read.has(key)));
       assert.ok(read.hasMany(keys).every((answer) => answer === 1));
-      assert.ok(strangers.filter((key) => read.has(key)).length < 100);
+      assert.ok(nonmembers.filter((key) => read.has(key)).length < 100);
       assert.ok(read.info().keyed && read.equals(read.clone()));
       assert.ok(read.clone().has("key-1"));
       await fails("secret_required", () => decode(bytes));
@@ -173,7 +173,7 @@ test("a keyed sharded filter", async () => {
   assert.ok(filter.info().keyed);
   assert.ok((await filter.hasMany(keys)).every((answer) => answer === 1));
   assert.equal(await filter.has("key-7"), true);
-  assert.ok((await filter.hasMany(strangers)).filter((answer) => answer === 1).length < 40);
+  assert.ok((await filter.hasMany(nonmembers)).filter((answer) => answer === 1).length < 40);
   filter.close();
   const plain = new URL("../url/shards.json", url);
   await fails("wrong_secret", () => openSharded(plain, { publicKey: null, cache: null, secret }));

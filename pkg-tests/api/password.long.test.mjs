@@ -29,9 +29,9 @@ testEach("a million passwords, plain and by their SHA-1, answer the same", ({ de
     assert.deepEqual([filter.info().profile, filter.info().fpr, filter.info().count], [profile, 1e-4, different]);
     const read = decode(filter.toBytes());
     for (const password of passwords) if (!read.hasPassword(password)) assert.fail(`${password} is lost`);
-    const strangers = 400_000;
+    const nonmembers = 400_000;
     let hits = 0;
-    for (let i = 0; i < strangers; i++) hits += read.hasPassword(`stranger ${i}`);
-    assert.ok(hits <= strangers * 1e-4 + 4 * Math.sqrt(strangers * 1e-4), `${hits} of ${strangers}`);
+    for (let i = 0; i < nonmembers; i++) hits += read.hasPassword(`stranger ${i}`);
+    assert.ok(hits <= nonmembers * 1e-4 + 4 * Math.sqrt(nonmembers * 1e-4), `${hits} of ${nonmembers}`);
   }
 });

@@ -20,7 +20,7 @@ function made(count) {
   return { lists, names };
 }
 
-test("the tags of members are exact, and those of strangers are a set that occurs", () => {
+test("the tags of members are exact, and those of non-members are a set that occurs", () => {
   for (const count of [0, 1, 5, 20_000]) {
     const { lists, names } = made(count);
     const filter = RibbonFilter.fromTagged(lists, { seed: 5n, fpr: 0.01 });
@@ -34,7 +34,7 @@ test("the tags of members are exact, and those of strangers are a set that occur
         if (read.has(`stranger ${i}`)) met += assert.ok(sets.has(String(found)), `${entry}: ${found}`) ?? 1;
         else assert.deepEqual(found, []);
       }
-      if (count === 20_000) assert.ok(met > 20, `${entry}: ${met} strangers were there`);
+      if (count === 20_000) assert.ok(met > 20, `${entry}: ${met} non-members were there`);
       const counts = Object.entries(lists).map(([name, { length }]) => ({ name, count: length }));
       assert.deepEqual(read.info().tags, counts, entry);
       assert.deepEqual(read.info(), filter.info(), entry);
@@ -100,8 +100,8 @@ test("a feed brings new tags", async () => {
       ["phishing", "malware", "spam"],
     );
     assert.equal(read.info().tags[2].count, 70);
-    const strangers = readFileSync(new URL("../../tests/golden/tags-child.tags", import.meta.url), "utf8");
-    for (const line of strangers.trim().split("\n")) {
+    const nonmembers = readFileSync(new URL("../../tests/golden/tags-child.tags", import.meta.url), "utf8");
+    for (const line of nonmembers.trim().split("\n")) {
       const [i, ...expected] = line.trim().split(" ");
       assert.deepEqual(read.tags(`key-${i}`), expected, line);
     }

@@ -95,7 +95,7 @@ async function follow({ profile = "raw", publishes, perDay, changed }) {
   const removed = new Set();
   const next = random();
   const count = Math.min(200_000, 2 * KEYS);
-  const strangers = Array.from({ length: count }, (_, i) => stranger(i));
+  const nonmembers = Array.from({ length: count }, (_, i) => stranger(i));
   /** How many of these a filter finds: keys, or URLs of a list of URLs. */
   const ask = (filter, questions) =>
     profile === "url" ? questions.map((url) => Number(filter.hasUrl(url))) : [...filter.hasLines(lines(questions))];
@@ -137,19 +137,19 @@ async function follow({ profile = "raw", publishes, perDay, changed }) {
       assert.equal(sum(answers), live.length, `a member is lost in publish ${publish}`);
       const missed = asked.filter((url) => !filter.hasUrl(url));
       assert.deepEqual(missed, [], `URLs are missed in publish ${publish}`);
-      return { gone: filter.hasLines(gone), strangers: ask(filter, strangers) };
+      return { gone: filter.hasLines(gone), nonmembers: ask(filter, nonmembers) };
     });
     assert.deepEqual(one, other);
     const goneRate = removed.size ? mean(one.gone) : 0;
-    const strangerRate = mean(one.strangers);
+    const falseRate = mean(one.nonmembers);
     const { estimatedFpr, files, fpr } = follower.info();
     const { urlFpr, maxUrlFpr } = follower.filter.info();
     assert.ok((urlFpr ?? estimatedFpr) <= fpr, `${urlFpr ?? estimatedFpr} is over the budget`);
     // Five standard deviations.
     const most = (count, rate = FPR) => rate + 5 * Math.sqrt(rate / count);
-    assert.ok(strangerRate <= most(strangers.length, maxUrlFpr ?? FPR), `${strangerRate} in publish ${publish}`);
+    assert.ok(falseRate <= most(nonmembers.length, maxUrlFpr ?? FPR), `${falseRate} in publish ${publish}`);
     assert.ok(removed.size === 0 || goneRate <= most(removed.size), `${goneRate} of the removed in publish ${publish}`);
-    report.worstFpr = Math.max(report.worstFpr, strangerRate);
+    report.worstFpr = Math.max(report.worstFpr, falseRate);
     report.oftenest = Math.max(report.oftenest, goneRate);
     if (publish === 0) base = follower.filter;
     if (files - 1 >= report.deepest) [report.deepest, deepest] = [files - 1, follower.filter];
@@ -205,7 +205,7 @@ for (const { name, ...how } of [
     console.log(`months: ${KEYS} keys for ${name}: ${kB(fetched)} fetched in all, ${kB(first)} of them at first,
   ${kB((fetched - first) / days)} a day after that. A whole filter each time: ${kB(full)}, of which that is
   ${((100 * fetched) / full).toFixed(1)} %. The entropy of it is ${kB(bound)}.
-  At most ${deepest} deltas; ${worstFpr} of strangers and ${oftenest} of removed keys at worst, of ${FPR} allowed.
+  At most ${deepest} deltas; ${worstFpr} of non-members and ${oftenest} of removed keys at worst, of ${FPR} allowed.
   has of 60 characters: ${times.base.toFixed(0)} ns on the first base, ${times.deepest.toFixed(0)} ns on the deepest stack,
   ${times.ratio.toFixed(2)} times as long.`);
     assert.ok(fetched < 0.22 * full);

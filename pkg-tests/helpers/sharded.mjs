@@ -1,4 +1,4 @@
-/** What the tests of sharded filters share: members, strangers, and a publisher of them. */
+/** What the tests of sharded filters share: members, non-members, and a publisher of them. */
 import { served } from "./following.mjs";
 import { installed } from "./installed.mjs";
 import { ShardsPublisher } from "./publisher.mjs";
@@ -11,7 +11,7 @@ export const { ShardedFilter, openSharded } = await installed("bloom-wasm/reader
 export const KEYS = given("KEYS", 5000);
 
 export const members = Array.from({ length: KEYS }, (_, i) => `member ${i}`);
-export const strangers = Array.from({ length: KEYS }, (_, i) => `stranger ${i}`);
+export const nonmembers = Array.from({ length: KEYS }, (_, i) => `stranger ${i}`);
 
 /** A sharded filter on a server, and how to open it. */
 export const published = (shards = 512, keys = members) =>

@@ -1,6 +1,6 @@
 /**
  * The tool and the package against the software whose filters they read and write: filters made by either side give the
- * same answers on both, for 50,000 random keys and as many strangers. `COUNT` asks for others, and SEED=N
+ * same answers on both, for 50,000 random keys and as many non-members. `COUNT` asks for others, and SEED=N
  * repeats a run.
  */
 import assert from "node:assert/strict";
@@ -25,7 +25,7 @@ const tool = nativeTool();
 /** A line as a key in JavaScript. */
 const inJavaScript = { text: String, bytes: (line) => line, int: Number, long: (line) => BigInt(String(line)) };
 
-/** The keys of each kind, the members and then strangers: as lines, as JavaScript has them, and in files. */
+/** The keys of each kind, the members and then non-members: as lines, as JavaScript has them, and in files. */
 const lists = {};
 let folder;
 
@@ -71,7 +71,7 @@ function answersIn(file, list) {
 /** Compares what the tool says of a blob with the other system's answers. */
 function compare(blob, list, answersFile) {
   const expected = answersIn(answersFile, list);
-  // Their own answers are right: no member is lost, and some strangers are false positives.
+  // Their own answers are right: no member is lost, and some non-members are false positives.
   assert.ok(expected.slice(0, COUNT).every(Boolean));
   const falsePositives = expected.slice(COUNT).filter(Boolean).length;
   assert.ok(falsePositives > 0.8 * FPR * COUNT && falsePositives < 1.2 * FPR * COUNT, `${falsePositives} of ${COUNT}`);

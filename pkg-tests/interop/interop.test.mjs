@@ -327,7 +327,7 @@ test("without a capacity, a filter is for the number of distinct keys", () => {
 });
 
 test("the rates of new filters are those that `info` tells, for few keys, too", () => {
-  const strangers = Array.from({ length: 6_000 }, (_, at) => `stranger ${at}`);
+  const nonmembers = Array.from({ length: 6_000 }, (_, at) => `stranger ${at}`);
   const cases = WRITTEN.flatMap((format) => [0.5, 0.01, 0.001].map((fpr) => ({ format, fpr })));
   for (const [row, { format, fpr }] of cases.entries()) {
     // One of the three rates of each format, or all.
@@ -338,13 +338,13 @@ test("the rates of new filters are those that `info` tells, for few keys, too", 
       for (let time = 0; time < times; time++) {
         const members = Array.from({ length: count }, (_, member) => `member ${time} ${member}`);
         const filter = ForeignFilter.from(members, { format, fpr });
-        measured += filter.hasMany(strangers).reduce((sum, hit) => sum + hit, 0) / strangers.length / times;
+        measured += filter.hasMany(nonmembers).reduce((sum, hit) => sum + hit, 0) / nonmembers.length / times;
         told += filter.info().fpr / times;
         filter.free();
       }
       const what = `${format}, ${count} keys at ${fpr}: ${measured}, told ${told}`;
       // Five standard deviations of the asked keys, and a tenth of the rate: few filters vary more.
-      const spread = 5 * Math.sqrt(told / strangers.length / times);
+      const spread = 5 * Math.sqrt(told / nonmembers.length / times);
       assert.ok(Math.abs(measured - told) < spread + 0.1 * told, what);
       // With this many keys, it is near the rate that was asked for: RedisBloom makes its first part for half of it.
       if (count === 1000) assert.ok(told > 0.4 * fpr && told < 1.25 * fpr, what);

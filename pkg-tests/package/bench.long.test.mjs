@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { strangers, strings } from "../../bench/keys.mjs";
+import { nonmembers, strings } from "../../bench/keys.mjs";
 import { loop, race } from "../../bench/race.mjs";
 import { table, withSummary } from "../../bench/table.mjs";
 import { chromium, NOT_INSTALLED, packages, root } from "../../scripts/setup.mjs";
@@ -41,7 +41,7 @@ const ASKED = [
   ],
   "hasLines, 59 bytes a line",
 ].flatMap((what) => {
-  const who = /hosts|hasLines/.test(what) ? ["strangers"] : ["members", "strangers"];
+  const who = /hosts|hasLines/.test(what) ? ["non-members"] : ["members", "non-members"];
   const engines = ["WebAssembly", "JavaScript", ...(what.endsWith("hosts") ? ["new URL"] : [])];
   return who.flatMap((who) => engines.map((engine) => `${what}, ${who}: ${engine}`));
 });
@@ -89,7 +89,7 @@ const timeOf = ({ nanoseconds, milliseconds }) => nanoseconds ?? milliseconds;
 const close = (found, expected, what) =>
   assert.ok(Math.abs(found / expected - 1) < 1e-9, `${what}: ${found}, ${expected}`);
 
-/** Asserts a rate between these two, within five standard deviations for `count` strangers. */
+/** Asserts a rate between these two, within five standard deviations for `count` non-members. */
 function checkRate({ fpr, share = 1 }, [least, most], count, what) {
   const spread = (rate) => 5 * Math.sqrt(rate / (count * share)) + 3 / (count * share);
   assert.ok(fpr >= least - spread(least) && fpr <= most + spread(most), `${what}: ${fpr} for ${least} to ${most}`);
@@ -233,7 +233,7 @@ test("a ratio is the median of the rounds' ratios, not the ratio of medians", ()
 });
 
 test("the keys in Rust are those in JavaScript", () => {
-  const [key] = strings(strangers(1));
+  const [key] = strings(nonmembers(1));
   assert.ok(readFileSync(join(root, "bench/peers.rs"), "utf8").includes(key));
 });
 

@@ -39,8 +39,8 @@ function ask({ Filter, optimal }) {
   };
   const ribbon = Filter.decode(golden("ribbon.bloom"));
   const lines = golden("ribbon.txt").toString().trim().split("\n");
-  const strangers = Array.from({ length: 2000 }, (_, i) => `key-${1000 + i}`);
-  const found = strangers.filter((_, i) => ribbon.hasMany(strangers)[i]).map((key) => key.slice(4));
+  const nonmembers = Array.from({ length: 2000 }, (_, i) => `key-${1000 + i}`);
+  const found = nonmembers.filter((_, i) => ribbon.hasMany(nonmembers)[i]).map((key) => key.slice(4));
   assert.deepEqual(
     found,
     lines.filter((line) => Number(line) < 3000),

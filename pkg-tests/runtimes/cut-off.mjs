@@ -14,7 +14,7 @@ export async function cutOff(api, { rounds, seed = 1, only = undefined }) {
   };
 
   const keys = Array.from({ length: 300 }, (_, i) => `key ${i}`);
-  const strangers = Array.from({ length: 300 }, (_, i) => `stranger ${i}`);
+  const nonmembers = Array.from({ length: 300 }, (_, i) => `stranger ${i}`);
   const hosts = Array.from({ length: 200 }, (_, i) => `host${i}.example`);
   const secret = new Uint8Array(16).fill(7);
   const lists = { bad: ["bad.example", "both.example/x"], worse: ["worse.example", "both.example/x"] };
@@ -40,8 +40,8 @@ export async function cutOff(api, { rounds, seed = 1, only = undefined }) {
   const known = Object.entries(filters).map(([name, filter]) => [name, filter, filter.toBytes(), filter.info()]);
   const same = (a, b) => a.length === b.length && a.every((byte, i) => byte === b[i]);
   const answers = () => [
-    filters.bloom.hasMany([...keys, ...strangers]).join(""),
-    filters.keyed.hasMany([...keys, ...strangers]).join(""),
+    filters.bloom.hasMany([...keys, ...nonmembers]).join(""),
+    filters.keyed.hasMany([...keys, ...nonmembers]).join(""),
     hosts.every((host) => filters.urls.hasUrl(`https://www.${host}/a?b`)),
     filters.urls.hasUrl("https://fine.example"),
     filters.tagged.urlTags("http://both.example/x").join(),
@@ -100,7 +100,7 @@ export async function cutOff(api, { rounds, seed = 1, only = undefined }) {
     hasBytes: () => filters.keyed.has(encode("key 1")),
     hasLong: () => filters.bloom.has("x".repeat(20_000)),
     hasMany: () => filters.cuckoo.hasMany(keys),
-    hasAny: () => filters.counting.hasAny(strangers.slice(0, 3)),
+    hasAny: () => filters.counting.hasAny(nonmembers.slice(0, 3)),
     hasLines: () => filters.scalable.hasLines(text),
     hasUrl: () => filters.urls.hasUrl("https://www.host1.example/a?b"),
     hasOddUrl: () => filters.urls.hasUrl("http://user@HOST1.example\\@b\u00fccher.example/%61/../\u00e9"),
@@ -260,8 +260,8 @@ export async function cutOff(api, { rounds, seed = 1, only = undefined }) {
         RibbonFilter.from(hosts, { profile: "url", fpr: 0.2, allow: cutting(["fine.example"]) }).equals(filters.urls),
       added: () => {
         const filter = BloomFilter.from(keys);
-        const added = filter.addMany(cutting(strangers));
-        return added > 250 && filter.hasAll([...keys, ...strangers]);
+        const added = filter.addMany(cutting(nonmembers));
+        return added > 250 && filter.hasAll([...keys, ...nonmembers]);
       },
     };
     for (const [name, build] of Object.entries(builds)) {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { fails, noNetwork, turns } from "../helpers/following.mjs";
 import { keyPair, memoryCache, without } from "../helpers/publisher.mjs";
-import { members, published, strangers } from "../helpers/sharded.mjs";
+import { members, nonmembers, published } from "../helpers/sharded.mjs";
 
 test("a cache saves requests, across restarts", async () => {
   const { publisher, site, open } = await published(16);
@@ -76,14 +76,14 @@ test("a cache that is damaged, full, slow or broken", async () => {
   assert.equal(await full.update(), false);
   assert.match(full.cacheError?.message, /could not keep a shard/);
   cache.fault = undefined;
-  publisher.put(strangers);
+  publisher.put(nonmembers);
   assert.equal(await full.update(), true);
-  await full.has(strangers[0]);
+  await full.has(nonmembers[0]);
   assert.equal(full.cacheError, undefined);
   // Puts of parts that never end hold nothing up.
   cache.fault = (method, name) => method === "put" && /^(page|shard)-/.test(name) && new Promise(() => {});
   const slow = await open({ cache });
-  assert.equal(await slow.has(strangers[0]), true);
+  assert.equal(await slow.has(nonmembers[0]), true);
   assert.equal(await slow.has(members[0]), false);
 });
 
@@ -102,8 +102,8 @@ test("a manifest that is put slowly doesn't replace a newer one, and holds no qu
   await assert.rejects(update, { name: "AbortError" });
   assert.equal(filter.generation, 2, "it is in place");
   publisher.files.clear();
-  publisher.put(strangers);
-  assert.equal(await filter.has(strangers[0]), true);
+  publisher.put(nonmembers);
+  assert.equal(await filter.has(nonmembers[0]), true);
   assert.equal(filter.generation, 3);
   release();
   cache.fault = undefined;
@@ -155,9 +155,9 @@ test("parts that no generation has any more are removed, by an update or by forg
   cache.fault = (method, name) => {
     if (method === "put" && name.startsWith("head-")) throw new Error("full");
   };
-  publisher.put(strangers, 512);
+  publisher.put(nonmembers, 512);
   assert.equal(await filter.update(), true);
-  await filter.hasMany(strangers);
+  await filter.hasMany(nonmembers);
   assert.equal(filter.cacheError?.code, "cache");
   assert.equal(cache.entries.size, 1 + 2 + 512);
   await filter.forget();
@@ -187,9 +187,9 @@ test("parts that the cache doesn't put don't pile up", async () => {
   cache.fault = undefined;
   for (const resolve of hung) resolve();
   await turns();
-  publisher.put(strangers);
+  publisher.put(nonmembers);
   await filter.update();
-  await filter.hasMany(strangers);
+  await filter.hasMany(nonmembers);
   assert.equal(filter.cacheError, undefined);
   assert.equal(cache.entries.size, 1 + 2 + 512);
 });

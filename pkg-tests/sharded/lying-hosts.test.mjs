@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fails } from "../helpers/following.mjs";
 import { memoryCache, sha256 } from "../helpers/publisher.mjs";
-import { members, published, RibbonFilter, strangers } from "../helpers/sharded.mjs";
+import { members, nonmembers, published, RibbonFilter } from "../helpers/sharded.mjs";
 
 test("each fault of a page or a shard is an error, and never an answer", async () => {
   const { publisher, site, open } = await published();
@@ -149,7 +149,7 @@ test("a fetch with its own limits, and one that calls the filter", async () => {
     return fetch(url, init);
   };
   filter = await open({ fetch: reentrant });
-  publisher.put(strangers);
+  publisher.put(nonmembers);
   const outside = filter.update();
   assert.equal(await outside, true);
   assert.equal(await inside, true);

@@ -9,7 +9,7 @@ import { given } from "../helpers/turn.mjs";
 const { RibbonFilter, openSharded } = await installed();
 
 const members = Array.from({ length: 5000 }, (_, i) => `member ${i}`);
-const strangers = Array.from({ length: 5000 }, (_, i) => `stranger ${i}`);
+const nonmembers = Array.from({ length: 5000 }, (_, i) => `stranger ${i}`);
 
 /** How many keys are asked for if the answers don't matter. */
 const ASKED = given("ASKED", 90);
@@ -62,7 +62,7 @@ test("answers are in the order of the passwords, and each file is fetched once",
   const filter = await open();
   site.asked();
   // Every third is a member.
-  const asked = strangers.slice(0, 3000).map((stranger, i) => (i % 3 ? stranger : members[i]));
+  const asked = nonmembers.slice(0, 3000).map((stranger, i) => (i % 3 ? stranger : members[i]));
   const twice = [...asked, ...asked.slice().reverse()];
   const answers = await filter.hasPasswords(asked);
   const blobs = publisher.blobs.map((blob) => RibbonFilter.decode(blob));
@@ -75,9 +75,9 @@ test("answers are in the order of the passwords, and each file is fetched once",
   assert.deepEqual([...(await filter.hasPasswords(twice))], twice.map(expected), "duplicates");
   function* some() {
     yield members[4999];
-    yield strangers[0];
+    yield nonmembers[0];
   }
-  assert.deepEqual([...(await filter.hasPasswords(some()))], [1, expected(strangers[0])], "any iterable");
+  assert.deepEqual([...(await filter.hasPasswords(some()))], [1, expected(nonmembers[0])], "any iterable");
   assert.equal(await filter.hasPassword(members[4999]), true);
   filter.close();
 });

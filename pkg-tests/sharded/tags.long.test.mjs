@@ -43,8 +43,8 @@ const members = Array.from({ length: KEYS }, (_, i) => {
   }
   return { key: `key-${i}`, tags: [...its].sort((a, b) => a - b).map((j) => names[j]) };
 });
-const strangers = Array.from({ length: 10_000 }, (_, i) => `stranger-${i}`);
-const asked = [...members.map(({ key }) => key), ...strangers];
+const nonmembers = Array.from({ length: 10_000 }, (_, i) => `stranger-${i}`);
+const asked = [...members.map(({ key }) => key), ...nonmembers];
 const lines = asked.map((key) => `${key}\n`).join("");
 
 const lists = names.map((name) => members.filter(({ tags }) => tags.includes(name)).map(({ key }) => key));
@@ -62,7 +62,7 @@ writeFeed(home, {
 run(tool, ["feed", "publish"]);
 
 /**
- * Asserts that each member has its tags, and a stranger none or a set that occurs. `of` has a reader's answers for the
+ * Asserts that each member has its tags, and a non-member none or a set that occurs. `of` has a reader's answers for the
  * keys.
  */
 function requireExact(of) {
@@ -71,8 +71,8 @@ function requireExact(of) {
   assert.deepEqual(wrong.slice(0, 3), [], `${wrong.length} of ${KEYS} members have other tags`);
   const sets = new Set(members.map(({ tags }) => tags.join()));
   const found = of.slice(KEYS).filter((tags) => tags !== undefined);
-  assert.ok(found.length < 30, `${found.length} of 10,000 strangers at 0.001`);
-  for (const tags of found) assert.ok(sets.has(tags), `a stranger has ${tags}`);
+  assert.ok(found.length < 30, `${found.length} of 10,000 non-members at 0.001`);
+  for (const tags of found) assert.ok(sets.has(tags), `a non-member has ${tags}`);
 }
 
 let answers;
@@ -107,7 +107,7 @@ test("JavaScript", async () => {
     said.push(i < KEYS || tags.length > 0 ? tags.join() : undefined);
   }
   requireExact(said);
-  assert.deepEqual(said, answers, "the same as the tool, including strangers");
+  assert.deepEqual(said, answers, "the same as the tool, including non-members");
   filter.close();
 });
 
@@ -122,5 +122,5 @@ test("the reader in Python", { skip: noPython }, () => {
     .split("\n")
     .map((line) => (line === "0" ? undefined : line.slice(2)));
   requireExact(tags);
-  assert.deepEqual(tags, answers, "the same as the tool, including strangers");
+  assert.deepEqual(tags, answers, "the same as the tool, including non-members");
 });

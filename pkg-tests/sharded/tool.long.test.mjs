@@ -304,7 +304,7 @@ test(`a list of ${KEYS} keys`, { timeout: 4 * 3_600_000 }, async () => {
   const tenth = KEYS / 10;
   await list("long.txt", 0, KEYS);
   await list("tenth.txt", 0, tenth);
-  await list("strangers.txt", KEYS, KEYS + 1_000_000);
+  await list("nonmembers.txt", KEYS, KEYS + 1_000_000);
   // A million members, evenly spread over the list.
   const sample = createWriteStream(join(home, "sample.txt"));
   for (let i = 0; i < 1_000_000; i++) sample.write(`key-${Math.floor((i * KEYS) / 1_000_000)}\n`);
@@ -325,15 +325,15 @@ test(`a list of ${KEYS} keys`, { timeout: 4 * 3_600_000 }, async () => {
     const { members, falseNegatives } = JSON.parse(run("verify", "long", "--members", "sample.txt", "--json"));
     assert.deepEqual([members, falseNegatives], [1_000_000, 0]);
     const check = spawn(tool, ["check", "long"], { cwd: home, stdio: ["pipe", "pipe", "inherit"] });
-    createReadStream(join(home, "strangers.txt")).pipe(check.stdin);
+    createReadStream(join(home, "nonmembers.txt")).pipe(check.stdin);
     const hits = (await buffer(check.stdout)).filter((byte) => byte === LF).length;
     // Five standard deviations.
-    assert.ok(Math.abs(hits - 1e6 * fpr) < 5 * Math.sqrt(1e6 * fpr), `${hits} of a million strangers at ${fpr}`);
+    assert.ok(Math.abs(hits - 1e6 * fpr) < 5 * Math.sqrt(1e6 * fpr), `${hits} of a million non-members at ${fpr}`);
     console.log(
       `${KEYS} keys at ${fpr} in ${count} shards: ${all.seconds.toFixed(1)} s, ` +
         `${(all.seconds / one.seconds).toFixed(1)} times as long as a tenth in one blob; ` +
         `${(all.peak / 2 ** 20).toFixed(0)} MiB of memory; ${bytes} bytes, ${(bytes / bound).toFixed(4)} of the bound; ` +
-        `${hits} of 1,000,000 strangers`,
+        `${hits} of 1,000,000 non-members`,
     );
     assert.ok(bytes / bound <= over, `${bytes / bound}`);
     assert.ok(all.peak <= 512 * 2 ** 20, `${all.peak} bytes of memory`);

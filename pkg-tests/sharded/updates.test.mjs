@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fails, turns } from "../helpers/following.mjs";
 import { keyPair, memoryCache, sha256 } from "../helpers/publisher.mjs";
-import { KEYS, members, openSharded, published, strangers } from "../helpers/sharded.mjs";
+import { KEYS, members, nonmembers, openSharded, published } from "../helpers/sharded.mjs";
 
 test("the host publishes while a client asks", async () => {
   const { publisher, site, open } = await published();
@@ -60,10 +60,10 @@ test("the files of an old generation may disappear in any way", async () => {
     const { publisher, site, open } = await published(16);
     const filter = await open();
     publisher.files.clear();
-    publisher.put(strangers);
+    publisher.put(nonmembers);
     site.fault = (_path, response, bytes) => bytes === undefined && (answer(response), true);
     assert.ok(
-      (await filter.hasMany(strangers)).every((one) => one === 1),
+      (await filter.hasMany(nonmembers)).every((one) => one === 1),
       what,
     );
   }

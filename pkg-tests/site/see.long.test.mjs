@@ -55,8 +55,8 @@ describe("See", { skip, timeout: 10 * PATIENCE }, () => {
     await word("hello", "Check");
     await shows(page, "#verdict", "“hello” is maybe present");
     await shows(page, "#meaning", "it really was added");
-    const strangers = ["one", "two", "three", "four", "five", "six"];
-    const absent = strangers.find((text) => !truth.has(text));
+    const nonmembers = ["one", "two", "three", "four", "five", "six"];
+    const absent = nonmembers.find((text) => !truth.has(text));
     await word(absent, "Check");
     await shows(page, "#verdict", `“${absent}” is definitely absent`);
     assert.deepEqual(await cells("probe"), ascending(truth.locations(absent)));

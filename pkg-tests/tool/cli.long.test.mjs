@@ -57,13 +57,13 @@ test("a ribbon blob of the tool gives the same answers in the package", () => {
       assert.deepEqual(Buffer.from(filter.toBytes()), bytes);
       const info = JSON.parse(execFileSync(tool, ["info", join(folder, "cli.bloom"), "--json"], { encoding: "utf8" }));
       assert.deepEqual(info, filter.info());
-      const strangers = Array.from({ length: 5000 }, (_, i) => `stranger-${i}`);
+      const nonmembers = Array.from({ length: 5000 }, (_, i) => `stranger-${i}`);
       const { stdout } = spawnSync(tool, ["check", join(folder, "cli.bloom")], {
-        input: strangers.join("\n"),
+        input: nonmembers.join("\n"),
         encoding: "utf8",
       });
       assert.deepEqual(
-        strangers.filter((key) => filter.has(key)),
+        nonmembers.filter((key) => filter.has(key)),
         stdout.split("\n").filter(Boolean),
         `${count} keys at ${fpr}`,
       );

@@ -106,7 +106,7 @@ function askTags(name, lines, urls) {
  * Builds a blob with the tool and with the package, and asks both imports and the tool. Leaves it to be asked by
  * others.
  */
-function ask(name, lines, urls, strangers, fpr) {
+function ask(name, lines, urls, nonmembers, fpr) {
   const at = (extension) => join(asked, `${name}.${extension}`);
   const list = join(home, "list.txt");
   writeFileSync(list, text(lines));
@@ -114,7 +114,7 @@ function ask(name, lines, urls, strangers, fpr) {
   const blob = readFileSync(at("bloom"));
   assert.ok(blob.equals(RibbonFilter.from(lines, { profile: "url", fpr }).toBytes()), `${name}: the tool's blob`);
   writeFileSync(at("urls"), text(urls));
-  if (strangers.length) writeFileSync(at("strangers"), text(strangers));
+  if (nonmembers.length) writeFileSync(at("nonmembers"), text(nonmembers));
   const { keys, needed } = listed(lines);
   inCovered += keys.size - needed.length;
   for (const [entry, { decode }] of Object.entries(engines)) {
@@ -131,10 +131,13 @@ function ask(name, lines, urls, strangers, fpr) {
       urls.slice(0, 1000).every((url) => filter.matchUrl(url) !== null),
       `${name}, ${entry}: matches`,
     );
-    const present = strangers.filter((url) => filter.hasUrl(url));
+    const present = nonmembers.filter((url) => filter.hasUrl(url));
     const others = present.filter((url) => !urlExpressions(url).some((key) => keys.has(key)));
-    assert.ok(present.length <= 0.1 * strangers.length, `${name}: ${present.length} of ${strangers.length} strangers`);
-    assert.ok(others.length <= 2 * fpr * strangers.length + 5, `${name}, ${entry}: by chance ${shown(others)}`);
+    assert.ok(
+      present.length <= 0.1 * nonmembers.length,
+      `${name}: ${present.length} of ${nonmembers.length} non-members`,
+    );
+    assert.ok(others.length <= 2 * fpr * nonmembers.length + 5, `${name}, ${entry}: by chance ${shown(others)}`);
     filter.free();
   }
   const missed = missedByTool(at("bloom"), urls);
@@ -153,7 +156,7 @@ function made(i, count) {
   return {
     lines: [...lines, ...more],
     urls: entries.flatMap((its) => [0, 1, 2, 3].map(() => below(its, next))),
-    strangers: Array.from({ length: 1000 }, (_, j) => below(entry(2 ** 24 + j, slots, next), next)),
+    nonmembers: Array.from({ length: 1000 }, (_, j) => below(entry(2 ** 24 + j, slots, next), next)),
   };
 }
 
@@ -186,9 +189,9 @@ const lists = Math.ceil(PAIRS / (4 * LIST));
 
 test(`${PAIRS} URLs below entries`, { timeout: 4 * 3_600_000 }, () => {
   for (let i = 0; i < Math.max(lists, 6); i++) {
-    const { lines, urls, strangers } = made(i, Math.min(LIST, Math.ceil(PAIRS / 24)));
-    ask(`made-${i}`, lines, urls, strangers, RATES[i % RATES.length]);
-    if (i < 6) askTags(`made-${i}`, lines, [...urls.slice(0, 2000), ...strangers]);
+    const { lines, urls, nonmembers } = made(i, Math.min(LIST, Math.ceil(PAIRS / 24)));
+    ask(`made-${i}`, lines, urls, nonmembers, RATES[i % RATES.length]);
+    if (i < 6) askTags(`made-${i}`, lines, [...urls.slice(0, 2000), ...nonmembers]);
   }
   assert.ok(inTwoGroups >= 2 && inCovered > 0.1 * lists * LIST, `${inTwoGroups}, ${inCovered}`);
 });
@@ -231,7 +234,7 @@ for (const [name, list] of Object.entries(LISTS)) {
 }
 
 test("in folders of 1 to 8,192 shards", { timeout: 3_600_000 }, async () => {
-  const { lines, urls, strangers } = made(0, Math.min(20_000, PAIRS / 20));
+  const { lines, urls, nonmembers } = made(0, Math.min(20_000, PAIRS / 20));
   writeFileSync(join(home, "sharded.txt"), text(lines));
   const described = { profile: "url", "allow-suffixes": true, fpr: 1e-6, sign: [], lists: { sharded: "sharded.txt" } };
   for (const shards of [1, 2, 64, 1024, 8192]) {
@@ -250,8 +253,8 @@ test("in folders of 1 to 8,192 shards", { timeout: 3_600_000 }, async () => {
     const missed = some.filter((_, i) => !found[i]);
     assert.equal(missed.length, 0, `${shards} shards: missed ${missed.length}: ${shown(missed)}`);
     assert.equal(missedByTool(dir, some).length, 0, `${shards} shards, the tool`);
-    const present = (await answers(strangers)).filter(Boolean).length;
-    assert.ok(present <= 0.1 * strangers.length, `${present} of ${strangers.length} strangers`);
+    const present = (await answers(nonmembers)).filter(Boolean).length;
+    assert.ok(present <= 0.1 * nonmembers.length, `${present} of ${nonmembers.length} non-members`);
     filter.close();
     for (const made of [dir, state]) rmSync(made, { recursive: true });
   }

@@ -5,7 +5,7 @@ use super::level::{level, level_fpr, passes};
 use super::stack::{MAX, Stack, TOO_MANY};
 use super::tagged::{Tagged, Wanted};
 use super::tags::{BASE_SALT, Names, Tagging};
-use crate::digests::{distinct, select, sort, strangers};
+use crate::digests::{distinct, nonmembers, select, sort};
 use crate::error::{Error, Result};
 use crate::filters::{AnyFilter, RibbonFilter, require_fpr};
 use crate::hash::Hashing;
@@ -259,8 +259,8 @@ impl Stack {
             Some(wanted) => self.mistaken(wanted)?.is_empty(),
         };
         if is_exact
-            && strangers(allowed, live, &|digest| self.has_digest(digest))?.is_empty()
-            && strangers(removed, live, &|digest| self.has_digest(digest) && !by_chance(digest))?.is_empty()
+            && nonmembers(allowed, live, &|digest| self.has_digest(digest))?.is_empty()
+            && nonmembers(removed, live, &|digest| self.has_digest(digest) && !by_chance(digest))?.is_empty()
         {
             if let Some(wanted) = wanted {
                 self.count_tags(wanted)?;
@@ -328,7 +328,7 @@ impl Stack {
 
     /// Excludes the digests that are maybe present and not live. `count` is the number of live keys.
     fn exclude(&mut self, digests: &[u64], live: &[u64], count: u32) -> Result<()> {
-        let excluded = strangers(digests, live, &|digest| self.has_digest(digest))?;
+        let excluded = nonmembers(digests, live, &|digest| self.has_digest(digest))?;
         if excluded.is_empty() {
             return Ok(());
         }

@@ -167,8 +167,8 @@ def check_golden(path):
 
         wanted = GOLDEN_TAGS[path.stem]
         equal([(i, tags(i)) for i in members if tags(i) != wanted(i)], [], "tags of members")
-        strangers = path.with_suffix(".tags").read_text().splitlines()
-        equal([f"{i} {' '.join(tags(i))}" for i in listed if i not in members], strangers, "tags of strangers")
+        nonmembers = path.with_suffix(".tags").read_text().splitlines()
+        equal([f"{i} {' '.join(tags(i))}" for i in listed if i not in members], nonmembers, "tags of non-members")
         counts = [sum(name in wanted(i) for i in members) for name in filter.all_names]
         equal(filter.tag_counts, counts, "members with each tag")
 

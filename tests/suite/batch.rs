@@ -50,7 +50,7 @@ fn answers_are_those_of_one_by_one() {
     let lengths: Vec<u64> = (0..4).chain(254..=258).chain(510..=514).chain([767, 768, 769, 2_000]).collect();
     for (number, stack) in stacks().iter().enumerate() {
         for &length in &lengths {
-            // Members and strangers, from the first place of a batch to its last.
+            // Members and non-members, from the first place of a batch to its last.
             for first in [0, MEMBERS - length / 2, MEMBERS] {
                 let range = first..first + length;
                 let keys: Vec<String> = range.clone().map(text).collect();
@@ -82,7 +82,7 @@ fn answers_of_large_filters() {
     let members = |count: u64| (0..count).map(|i| digest(7, &i.to_le_bytes())).collect::<Vec<_>>();
     let check = |stack: Stack, bytes: usize, count: u64| {
         assert!(bytes > 1 << 22, "{bytes} bytes");
-        // Members, the last rows among theirs, and strangers.
+        // Members, the last rows among theirs, and non-members.
         let keys = (0..count + 200_000).step_by(7).map(|i| digest(7, &i.to_le_bytes())).collect::<Vec<_>>();
         let answers = stack.has_many_digests(&keys).unwrap();
         assert!(answers.iter().zip(&keys).all(|(&answer, &key)| answer == stack.has_digest(key)));

@@ -1,6 +1,6 @@
 //! URLs at or below the entries of lists, as pkg-tests/helpers/below.mjs makes them: none is missed, in whatever way
 //! the blob is queried. `BELOW=FOLDER` names more of them; `NAME.bloom` is the blob for the URLs in `NAME.urls`, and of
-//! those in `NAME.strangers`, if there are some, most are absent.
+//! those in `NAME.nonmembers`, if there are some, most are absent.
 
 use std::path::{Path, PathBuf};
 
@@ -72,7 +72,7 @@ fn many(stack: &Stack, keys: &mut Vec<Vec<u8>>, counts: &mut Vec<usize>) -> Vec<
 
 #[test]
 fn no_url_below_an_entry_is_missed() {
-    let (mut asked, mut strangers, mut absent) = (0, 0, 0);
+    let (mut asked, mut nonmembers, mut absent) = (0, 0, 0);
     let blobs = each(|name, stack, beside| {
         let urls = beside("urls").unwrap();
         let found = answers(stack, &urls);
@@ -80,14 +80,16 @@ fn no_url_below_an_entry_is_missed() {
             urls.lines().zip(&found).filter(|(_, found)| !**found).map(|(url, _)| url).collect();
         assert!(missed.is_empty(), "{name}: {} missed: {:?}", missed.len(), &missed[..missed.len().min(10)]);
         asked += found.len();
-        if let Some(others) = beside("strangers") {
+        if let Some(others) = beside("nonmembers") {
             let found = answers(stack, &others);
-            strangers += found.len();
+            nonmembers += found.len();
             absent += found.iter().filter(|found| !**found).count();
         }
     });
-    println!("below: {asked} URLs in {blobs} blobs: none missed; {absent} of {strangers} strangers absent");
-    assert!(asked >= 1000 && absent * 10 >= strangers * 9, "{absent} of {strangers}");
+    println!(
+        "below: {asked} URLs in {blobs} blobs: none missed; {absent} of {nonmembers} non-members absent"
+    );
+    assert!(asked >= 1000 && absent * 10 >= nonmembers * 9, "{absent} of {nonmembers}");
 }
 
 /// No entry of a list is such a key, but builders that take digests may have one.

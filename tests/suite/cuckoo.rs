@@ -357,7 +357,7 @@ fn small_lists_fit() {
     }
 }
 
-/// Measures the rate of filters with `count` keys over at least `probes` strangers.
+/// Measures the rate of filters with `count` keys over at least `probes` non-members.
 ///
 /// The keys fall into M = n (2^f - 1) / 2 places, and the rate is the share of places that hold a key: that of the
 /// occupied cells in the classic occupancy problem, with mean M (1 - e^-c) and variance M (e^-c - (1 + c) e^-2c) at c

@@ -68,11 +68,16 @@ fn stored(file: &Path) -> Vec<u8> {
 }
 
 /// The filter made anew is the same as the file, and both answer as the text beside it says.
-fn check(name: &str, blob: impl Into<Filter>, members: impl IntoIterator<Item = u64>, strangers: Range<u64>) {
+fn check(
+    name: &str,
+    blob: impl Into<Filter>,
+    members: impl IntoIterator<Item = u64>,
+    nonmembers: Range<u64>,
+) {
     let (blob, members) = (blob.into(), Vec::from_iter(members));
     let bytes = blob.encode().unwrap();
     let (file, answers) = (path(&format!("{name}.bloom")), path(&format!("{name}.txt")));
-    let answers_of = |blob: &Filter| answers_of(name, blob, strangers.clone());
+    let answers_of = |blob: &Filter| answers_of(name, blob, nonmembers.clone());
     if std::env::var("GOLDEN").is_ok_and(|value| value == "write") && !answers.exists() {
         if !file.exists() {
             fs::write(&file, &bytes).unwrap();
@@ -305,16 +310,16 @@ fn check_tags(
     blob: Filter,
     members: &[u64],
     of: impl Fn(u64) -> Vec<&'static str>,
-    strangers: Range<u64>,
+    nonmembers: Range<u64>,
 ) {
-    check(name, blob, members.iter().copied(), strangers.clone());
+    check(name, blob, members.iter().copied(), nonmembers.clone());
     let read = decode(stored(&path(&format!("{name}.bloom")))).unwrap();
     let tags = |i| read.stack().tags(key_in(name, i).as_bytes()).unwrap();
     for &i in members {
         assert_eq!(tags(i), of(i), "{name}: the tags of {i}");
     }
     let present =
-        strangers.filter(|&i| read.stack().has(key_in(name, i).as_bytes()) && !members.contains(&i));
+        nonmembers.filter(|&i| read.stack().has(key_in(name, i).as_bytes()) && !members.contains(&i));
     let found: String = present.map(|i| format!("{i} {}\n", tags(i).join(" "))).collect();
     let file = path(&format!("{name}.tags"));
     if std::env::var("GOLDEN").is_ok_and(|value| value == "write") && !file.exists() {

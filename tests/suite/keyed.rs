@@ -75,8 +75,8 @@ fn no_member_is_lost_and_the_rate_holds() {
                 (0..keys).all(|i| stack.has(&i.to_le_bytes())),
                 "{kind:?}, {keys} keys: a false negative"
             );
-            let strangers: Vec<_> = (keys..keys + 200_000).map(u64::to_le_bytes).collect();
-            let hits = stack.has_many(&strangers).unwrap().into_iter().filter(|&hit| hit).count() as f64;
+            let nonmembers: Vec<_> = (keys..keys + 200_000).map(u64::to_le_bytes).collect();
+            let hits = stack.has_many(&nonmembers).unwrap().into_iter().filter(|&hit| hit).count() as f64;
             let most = 200_000.0 * fpr;
             // A filter of one key has a fixed fill, and its own rate.
             let slack = if keys < 1000 { 2.0 } else { 1.1 };

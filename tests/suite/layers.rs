@@ -141,9 +141,9 @@ fn all_or_nothing() {
 fn no_empty_layers() {
     let members = keys(0..1000);
     let mut stack = ribbon(&members, 0.01);
-    let strangers: Vec<u64> =
+    let nonmembers: Vec<u64> =
         keys(5000..9000).into_iter().filter(|&digest| !stack.has_digest(digest)).collect();
-    update(&mut stack, Update { live: &members, removed: &strangers, allowed: &strangers, fpr: 0.1 });
+    update(&mut stack, Update { live: &members, removed: &nonmembers, allowed: &nonmembers, fpr: 0.1 });
     assert_eq!(stack, ribbon(&members, 0.01));
     assert!(stack.base_mut().is_ok());
 
@@ -273,7 +273,7 @@ fn check_rate(stack: &Stack, probes: u64) {
 
 #[test]
 #[ignore = "long: npm run test:all"]
-fn strangers() {
+fn nonmembers() {
     // The base's members, the removed and the added ones: few of them, and few against many.
     for (members, removed, added) in [
         (1, 1, 0),

@@ -23,7 +23,7 @@ fn false_positives(filter: &RibbonFilter, probes: u64) -> u64 {
     (0..probes).filter(|i| filter.has(&(i | 1 << 63).to_le_bytes())).count() as u64
 }
 
-/// All members present, and no more strangers than `fpr` and four standard deviations allow.
+/// All members present, and no more non-members than `fpr` and four standard deviations allow.
 fn check(filter: &RibbonFilter, count: u64, fpr: f64, probes: u64) {
     assert!((0..count).all(|i| filter.has(&i.to_le_bytes())), "{count} keys at {fpr}: a false negative");
     let (hits, expected) = (false_positives(filter, probes) as f64, fpr * probes as f64);

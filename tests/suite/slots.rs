@@ -222,8 +222,8 @@ fn rates_hold(probes: u64) {
             );
             let (mut typical, mut busy, mut most) = (0.0, 0.0, 0.0);
             for slot in 0..SLOTS as u32 {
-                let strangers = digests_in(slot, 1 << 40..(1 << 40) + probes);
-                let hits = strangers.into_iter().filter(|&digest| stack.has_digest(digest)).count() as f64;
+                let nonmembers = digests_in(slot, 1 << 40..(1 << 40) + probes);
+                let hits = nonmembers.into_iter().filter(|&digest| stack.has_digest(digest)).count() as f64;
                 if !map.has(slot) {
                     assert_eq!(hits, 0.0, "{name}: slot {slot} isn't in the map");
                     continue;
@@ -527,7 +527,7 @@ fn updates_add_shapes() {
         assert!(layer.slots().iter().count() <= 2, "{:?}", layer.slots());
     }
     assert!(stack.slots().iter().count() > 25);
-    let strangers: u64 = stack
+    let nonmembers: u64 = stack
         .slots()
         .iter()
         .map(|slot| {
@@ -538,7 +538,10 @@ fn updates_add_shapes() {
         })
         .sum();
     let expected = stack.max_url_fpr() * 20_000.0;
-    assert!((strangers as f64 - expected).abs() < 5.0 * expected.sqrt() + 5.0, "{strangers} for {expected}");
+    assert!(
+        (nonmembers as f64 - expected).abs() < 5.0 * expected.sqrt() + 5.0,
+        "{nonmembers} for {expected}"
+    );
     // Without slots, a delta doesn't fit.
     let other = Filter::new(Profile::Url, RibbonFilter::from_digests(&mut first.clone(), 1e-4, 7).unwrap());
     let mut child = other.clone();

@@ -48,7 +48,7 @@ fn require_known_sets(stack: &Stack, map: &Map) {
             assert!(found.is_empty(), "{key} is absent and has {found:?}");
         }
     }
-    assert!(met > 50, "only {met} strangers were there by chance");
+    assert!(met > 50, "only {met} non-members were there by chance");
 }
 
 /// The bytes of the levels of tags, and the sum of code lengths, in bits, by the counts of sets: Huffman's sum is that of
@@ -132,7 +132,7 @@ fn small_lists() {
 }
 
 #[test]
-fn strangers_get_a_set_that_occurs() {
+fn nonmembers_get_a_set_that_occurs() {
     for map in [skewed(3000, [80, 15, 4, 1]), skewed(3000, [97, 1, 1, 1]), sixty_four_lists(3000, 2)] {
         require_known_sets(&Stack::build_tagged(&tagged(&map, 5), None, FPR, 5).unwrap(), &map);
     }

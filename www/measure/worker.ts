@@ -11,7 +11,7 @@ import {
   RibbonFilter,
   ScalableBloomFilter,
 } from "bloom-wasm/slim";
-import { kindOfQuery, MEMBER, members, queries, strangers, strings } from "../../bench/keys.mjs";
+import { kindOfQuery, MEMBER, members, nonmembers, queries, strings } from "../../bench/keys.mjs";
 import { PlainBloom } from "../../bench/plain.mjs";
 import { names } from "./names.ts";
 
@@ -26,7 +26,7 @@ export interface Result {
   nanoseconds: number;
   /** Bytes in memory; for a Set, at least the characters of its keys. */
   bytes: number;
-  /** The share of strangers that it called "maybe present". */
+  /** The share of non-members that it called "maybe present". */
   fpr: number;
 }
 
@@ -145,7 +145,7 @@ async function measure({ count, rounds }: Job): Promise<Result[]> {
   await init();
   const all = contestants(count);
   const text = queries(count);
-  const others = strings(strangers(count));
+  const others = strings(nonmembers(count));
   const times = all.map((): number[] => []);
   const rates = all.map(({ ask }) => ask(others) / count);
   // Few keys are asked for several times over, because a browser's clock is coarse.

@@ -185,7 +185,7 @@ function cuckoo(count: number, fpr: number) {
   return { buckets: 2 * (Math.ceil((5 * count) / 38) + 4), fingerprint };
 }
 
-/** A key is in one of n (2^f - 1) / 2 places, and a stranger is a false positive if somebody is in its place. */
+/** A key is in one of n (2^f - 1) / 2 places, and a non-member is a false positive if somebody is in its place. */
 function cuckooRate(keys: number, buckets: number, fingerprint: number): number {
   return -Math.expm1(-keys / ((buckets * (2 ** fingerprint - 1)) / 2));
 }

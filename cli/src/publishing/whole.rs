@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use bloom_wasm::digests::{sort, strangers, subtract};
+use bloom_wasm::digests::{nonmembers, sort, subtract};
 use bloom_wasm::hash::Secret;
 use bloom_wasm::internal::{append, copied};
 use bloom_wasm::layers::{MAX_TAGS, Tagged, TaggedUpdate, Update};
@@ -144,12 +144,12 @@ impl Next {
         let tags = tagged.as_ref().map_or(Ok(BTreeMap::new()), |tagged| -> Result<_> {
             Ok(tagged.names().map(str::to_owned).zip(tagged.counts()?).collect())
         })?;
-        let left_out = strangers(&covered, &held, &|_| true)?;
+        let left_out = nonmembers(&covered, &held, &|_| true)?;
         let members = Members { digests: copied(&listed)?, tagged }.without(&left_out)?;
-        let removed = strangers(&held, &listed, &|_| true)?;
+        let removed = nonmembers(&held, &listed, &|_| true)?;
         subtract(&mut held, &removed);
         let changed = (members.digests.len() - held.len() + removed.len()) as u64;
-        let gone = strangers(&before, &listed, &|_| true)?.len();
+        let gone = nonmembers(&before, &listed, &|_| true)?.len();
         let stay = before.len() - gone;
         let added = (listed.len() - stay) as u64;
         let changes = Changes { added, removed: gone as u64, stay: stay as u64, retagged: 0 };
@@ -311,7 +311,7 @@ impl Next {
             append(&mut removed, &last.folder.read(digests)?)?;
         }
         sort(&mut removed)?;
-        Ok(strangers(&removed, &self.members.digests, &|_| true)?)
+        Ok(nonmembers(&removed, &self.members.digests, &|_| true)?)
     }
 
     /// Whether a key that must be absent is maybe present.
@@ -321,7 +321,7 @@ impl Next {
         }
         let blob = last.filter(last.files().len())?;
         let hits = |digest| blob.stack().has_digest(digest);
-        Ok(!strangers(&self.allowed, &self.members.digests, &hits)?.is_empty())
+        Ok(!nonmembers(&self.allowed, &self.members.digests, &hits)?.is_empty())
     }
 }
 
@@ -333,9 +333,9 @@ pub fn again(last: &Last, damage: String, allowed: &[u64], expires_in: u64) -> R
     let whole = last.whole.context("the state has no keys")?;
     anyhow::ensure!(!whole.tagged, "its tags are only in the files");
     let [listed, held] = last.keys(whole)?;
-    let covered = strangers(&listed, &held, &|_| true)?;
+    let covered = nonmembers(&listed, &held, &|_| true)?;
     let next = Next {
-        allowed: strangers(allowed, &listed, &|_| true)?,
+        allowed: nonmembers(allowed, &listed, &|_| true)?,
         members: Members { digests: held, tagged: None },
         left_out: copied(&covered)?,
         covered,

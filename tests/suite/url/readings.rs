@@ -503,7 +503,7 @@ fn a_capital_sharp_s_is_asked_for_as_old_and_new_parsers_read_it() {
 
 /// However many characters a parser refuses, it is called for only a few of them.
 #[test]
-fn hosts_of_strangers_are_read_soon() {
+fn hosts_of_nonmembers_are_read_soon() {
     let asked = Cell::new(0);
     let counting = Odd(|_: &str| {
         asked.set(asked.get() + 1);

@@ -22,7 +22,7 @@ const PUBLISH: &str = "feed publish @feed.toml";
 /// After the loss of a state.
 const RECOVER: &str = "feed publish @feed.toml --max-removed 100%";
 
-/// A feed with some generations. There is a stranger's key, too.
+/// A feed with some generations. There is another publisher's key, too.
 fn begun(above: &str, generations: u32) -> TempDir {
     let folder = feed(above);
     done(&folder, "feed keygen -o @stranger");
