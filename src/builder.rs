@@ -11,7 +11,7 @@ use crate::kind::{Kind, KindOptions};
 use crate::layers::tags::require_tag_name;
 use crate::layers::{Stack, Tagged};
 use crate::profile::Profile;
-use crate::vectors::{append, copied, halves, push};
+use crate::vectors::{append, copied, push};
 
 /// Calls its argument with each line of a list.
 pub(crate) type Lines<'a> = Box<dyn FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + 'a>;
@@ -388,7 +388,7 @@ impl Builder<'_> {
             };
             let first = entries.keys().len();
             self.read(platform, self.rules, list, no_key, &mut |input| entries.push(&hashing, input))?;
-            let (_, digests) = halves(entries.keys(), first);
+            let (_, digests) = entries.keys().split_at(first);
             match tag.map(|tag| (lists.iter().position(|(name, _)| *name == tag), tag)) {
                 None => append(&mut untagged, digests)?,
                 Some((Some(place), _)) => append(&mut lists[place].1, digests)?,

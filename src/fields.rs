@@ -2,7 +2,7 @@
 //! said otherwise. Both keep their first error until they are asked for it, so that no field needs a check of its own.
 
 use crate::error::{Error, Result};
-use crate::vectors::{append, within};
+use crate::vectors::append;
 
 /// Reads fields in order and never past the end. The first error is kept; everything that is read after it is 0 or
 /// empty.
@@ -52,7 +52,7 @@ impl<'a> Cursor<'a> {
             return &[];
         }
         self.at = needed as usize;
-        within(self.bytes, start..self.at)
+        &self.bytes[start..self.at]
     }
 
     /// A number of at most 8 bytes.
@@ -114,7 +114,7 @@ impl<'a> Cursor<'a> {
         if self.error.is_some() {
             return &[];
         }
-        within(self.bytes, self.at..)
+        &self.bytes[self.at..]
     }
 
     /// All bytes that are left.
@@ -188,7 +188,7 @@ impl<S: Sink> Fields<S> {
     /// The first bytes of a number.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn number(&mut self, number: u64, length: usize) {
-        self.slice(within(&number.to_le_bytes(), ..length));
+        self.slice(&number.to_le_bytes()[..length]);
     }
 
     /// A number below 256.

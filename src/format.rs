@@ -18,7 +18,7 @@ use crate::kind::Kind;
 use crate::layers::{BASE_SALT, Names, Stack, Tagging};
 use crate::profile::Profile;
 use crate::slots::Slots;
-use crate::vectors::{append, copied, push, reserve, shared, within};
+use crate::vectors::{append, copied, push, reserve, shared};
 
 const MAGIC: [u8; 4] = [0xb5, b'B', b'L', b'M'];
 const VERSION: u8 = 1;
@@ -150,13 +150,12 @@ impl Filter {
         for level in blob.stack_mut().levels_mut() {
             let from = at;
             at += level.byte_length();
-            level.set_bytes(copied(within(&bytes, from..at))?.into())?;
+            level.set_bytes(copied(&bytes[from..at])?.into())?;
         }
         let base = blob.stack_mut().unshared_base();
         bytes.truncate(start + base.byte_length());
         // Layers have copied their part, and there may be far more bytes than the base's.
-        let payload =
-            if is_layered { copied(within(&bytes, start..))?.into() } else { Payload::after(start, bytes) };
+        let payload = if is_layered { copied(&bytes[start..])?.into() } else { Payload::after(start, bytes) };
         base.set_bytes(payload)?;
         blob.known_id = Some(id(needed, stored));
         Ok((blob, parent))

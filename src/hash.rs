@@ -19,7 +19,6 @@ use crate::error::{Error, Result};
 use crate::kind::Kind;
 use crate::profile::Profile;
 use crate::slots::{slot, with_slot};
-use crate::vectors::within;
 
 /// The primes of XXH32.
 const P: [u32; 5] = [0x9e37_79b1, 0x85eb_ca77, 0xc2b2_ae3d, 0x27d4_eb2f, 0x1656_67b1];
@@ -393,7 +392,7 @@ impl Checksum {
     // Not inlined, so that V8 optimises it while a blob still arrives.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn advance(&mut self, bytes: &[u8]) {
-        self.hasher.write(within(bytes, self.taken..));
+        self.hasher.write(&bytes[self.taken..]);
         self.taken = self.taken.max(bytes.len());
     }
 

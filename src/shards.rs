@@ -6,7 +6,6 @@ use crate::fields::Cursor;
 use crate::hash::Hashing;
 use crate::keys::url;
 use crate::profile::Profile;
-use crate::vectors::within;
 
 /// The most shards: 2^16.
 pub const MAX_SHARDS: u32 = 1 << 16;
@@ -123,7 +122,7 @@ pub fn read_entry(bytes: &[u8], entries: usize, number: usize) -> Result<Entry> 
     if have > needed {
         return Err(Error::TrailingBytes { extra: have - needed });
     }
-    let mut fields = Cursor::new(within(bytes, number * ENTRY..));
+    let mut fields = Cursor::new(&bytes[number * ENTRY..]);
     let entry = Entry::read(&mut fields);
     fields.rule((1..=MAX_SHARD).contains(&entry.bytes), "a shard must have 1 byte to 16 MiB");
     fields.done()?;

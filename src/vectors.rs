@@ -2,7 +2,6 @@
 //! caller or a blob may choose a length.
 // Imports only `error`.
 
-use std::slice::SliceIndex;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -14,31 +13,6 @@ pub(crate) fn shared<T>(item: T) -> Result<Arc<T>> {
     std::hint::black_box(&room);
     drop(room);
     Ok(Arc::new(item))
-}
-
-/// A part of some items, which must be in range. Out of range, it would be empty and lead to a wrong answer, so tests
-/// and debug builds check the range.
-#[inline(always)]
-pub(crate) fn within<T>(items: &[T], range: impl SliceIndex<[T], Output = [T]>) -> &[T] {
-    let found = items.get(range);
-    debug_assert!(found.is_some(), "a read out of range");
-    found.unwrap_or_default()
-}
-
-/// Like [`within`], but mutable.
-#[inline(always)]
-pub(crate) fn within_mut<T>(items: &mut [T], range: impl SliceIndex<[T], Output = [T]>) -> &mut [T] {
-    let found = items.get_mut(range);
-    debug_assert!(found.is_some(), "a write out of range");
-    found.unwrap_or_default()
-}
-
-/// The items before a place, which must be in range, and the others.
-#[inline(always)]
-pub(crate) fn halves<T>(items: &[T], at: usize) -> (&[T], &[T]) {
-    let found = items.split_at_checked(at);
-    debug_assert!(found.is_some(), "a place out of range");
-    found.unwrap_or_default()
 }
 
 /// `len` zeros.

@@ -12,10 +12,10 @@ import {
   typeName,
 } from "../boundary/input.js";
 import { handled } from "../boundary/stream.js";
-import { Filter, type FilterClass, isFilter } from "../filter/filter.js";
+import { Filter, type FilterClass, hold, isFilter } from "../filter/filter.js";
 import type { DecodeOptions, LoadOptions } from "../filter/reading.js";
 import type { Source } from "../filter/receive.js";
-import { classes, engineFor, filterAs, filterOf, rawOf, type WasmEngine, wasmOf } from "../wasm/engine.js";
+import { engineFor, rawOf, type WasmEngine, wasmOf, wrongKind } from "../wasm/engine.js";
 import { ask, call } from "../wasm/instance.js";
 import { decodeOwn, loadOwn } from "../wasm/load.js";
 import { put } from "../wasm/scratch.js";
@@ -78,7 +78,7 @@ function build(kind: string, keys: Iterable<Key>, options?: AllOptions): Filter 
     for (const key of iterable(keys)) list.push(key);
     return list.build();
   });
-  return filterOf(engine);
+  return ownFilter(engine);
 }
 
 async function buildStream(kind: string, source: KeyStream, options?: AllOptions & StreamOptions): Promise<Filter> {
@@ -87,7 +87,7 @@ async function buildStream(kind: string, source: KeyStream, options?: AllOptions
   const list = List.forKind(kind, readOptions(options));
   try {
     await pushSource(list, source, options);
-    return filterOf(list.build());
+    return ownFilter(list.build());
   } finally {
     list.free();
   }
@@ -292,7 +292,7 @@ export class CountingBloomFilter extends GrowingFilter {
   /** The Bloom filter of the same keys. It is a quarter of the size, or an eighth with 8-bit counters. */
   toBloom(): BloomFilter {
     const raw = rawOf(this);
-    return filterOf(engineFor(() => raw.toBloom())) as BloomFilter;
+    return ownFilter(engineFor(() => raw.toBloom())) as BloomFilter;
   }
 
   /**
@@ -352,7 +352,7 @@ export class CuckooFilter extends GrowingFilter {
   /** An empty filter that holds `count` keys at a false-positive rate of at most `fpr`. */
   static withCapacity(count: number, fpr: number, options?: SeedOptions): CuckooFilter {
     requireType("number", { count, fpr });
-    return filterOf(empty("cuckoo", options, (digests) => digests.withCapacity(count, fpr))) as CuckooFilter;
+    return ownFilter(empty("cuckoo", options, (digests) => digests.withCapacity(count, fpr))) as CuckooFilter;
   }
 
   /** Builds a filter from keys, sized for the number of distinct ones. Each is added once. */
@@ -426,7 +426,7 @@ export class RibbonFilter extends OwnFilter {
       for (const key of iterable(untagged)) list.push(key);
       return list.build(true);
     });
-    return filterOf(engine) as RibbonFilter;
+    return ownFilter(engine) as RibbonFilter;
   }
 
   /**
@@ -438,10 +438,29 @@ export class RibbonFilter extends OwnFilter {
   }
 }
 
-Object.assign(classes, {
+/** The class for each kind of our own. */
+const CLASSES: { [kind: string]: FilterClass } = {
   bloom: BloomFilter,
   counting: CountingBloomFilter,
   scalable: ScalableBloomFilter,
   cuckoo: CuckooFilter,
   ribbon: RibbonFilter,
-});
+};
+
+/** A filter of the class for its kind, which is one of our own. */
+export function ownFilter(engine: WasmEngine): Filter {
+  const found = CLASSES[engine.kind];
+  if (found === undefined) throw wrongKind(engine);
+  return hold(engine, found);
+}
+
+/** A filter of a class that a method was called on, which is ours or extends it. Throws `wrong_kind` for another kind. */
+function filterAs(engine: WasmEngine, wanted: FilterClass): Filter {
+  const found = CLASSES[engine.kind]?.prototype;
+  if (
+    found === undefined ||
+    !(wanted.prototype === found || Object.prototype.isPrototypeOf.call(found, wanted.prototype))
+  )
+    throw wrongKind(engine);
+  return hold(engine, wanted);
+}

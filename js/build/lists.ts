@@ -41,15 +41,10 @@ export class List {
   /** For building a filter of this kind with these options. */
   static forKind(kind: string, options: Options): List {
     const { profile = "raw", lowercase = false, sha1 = false, numbers, name, seed, secret, createdAt } = options;
-    const chosen = Object.entries(numbers).filter(([_, number]) => number !== undefined) as [string, number][];
     const make = () =>
       restored(
-        call(() => new DigestList(kind, profile, lowercase, sha1, seed, secret)),
-        (list) => {
-          for (const [option, number] of chosen) list.set(option, number);
-          list.validate();
-          list.describe(name, createdAt);
-        },
+        call(() => new DigestList({ kind, profile, lowercase, sha1, seed, secret, ...numbers })),
+        (list) => list.describe(name, createdAt),
       );
     return new List(make, options);
   }

@@ -16,17 +16,18 @@ import {
 } from "../boundary/input.js";
 import { type Every, known } from "../boundary/known.js";
 import { handled } from "../boundary/stream.js";
-import type {
-  BloomFilter,
-  CountingBloomFilter,
-  CuckooFilter,
-  RibbonFilter,
-  ScalableBloomFilter,
+import {
+  type BloomFilter,
+  type CountingBloomFilter,
+  type CuckooFilter,
+  ownFilter,
+  type RibbonFilter,
+  type ScalableBloomFilter,
 } from "../build/builders.js";
-import { Filter } from "../filter/filter.js";
+import { Filter, hold } from "../filter/filter.js";
 import { type DecodeOptions, decoding, type LoadOptions, loading } from "../filter/reading.js";
 import type { Source } from "../filter/receive.js";
-import { classes, engineFor, filterAs, filterOf, rawOf, type WasmEngine } from "../wasm/engine.js";
+import { engineFor, ForeignEngine, rawOf, type WasmEngine, wrongKind } from "../wasm/engine.js";
 import { call, Held, restored } from "../wasm/instance.js";
 import { decodeOwn, loadInto, loadOwn } from "../wasm/load.js";
 import { Batch } from "../wasm/scratch.js";
@@ -257,14 +258,14 @@ export function load(source: Source, options: LoadOptions & ForeignSource): Prom
 // Again, because `ReturnType` and `Parameters` take the last one.
 export function load(source: Source, options?: LoadOptions & { format?: undefined }): Promise<AnyFilter>;
 export function load(source: Source, options?: LoadOptions): Promise<AnyFilter> {
-  return loadAs(source, options) as Promise<AnyFilter>;
+  return loadAs(source, options, anyFilter) as Promise<AnyFilter>;
 }
 
 /** Loads a filter, and makes an object of it. */
 async function loadAs(
   source: Source,
   options: LoadOptions = {},
-  made?: (engine: WasmEngine) => Filter<AnyKey>,
+  made: (engine: WasmEngine) => Filter<AnyKey>,
 ): Promise<Filter<AnyKey>> {
   handled(source);
   if (!isForeign(options)) return loadOwn(source, options, made);
@@ -289,7 +290,7 @@ export function decode(json: string | object, options: ForeignSource & Json): Fo
 // Last, because this is the overload that `map(decode)` uses.
 export function decode(bytes: Uint8Array | ArrayBuffer): AnyFilter;
 export function decode(source: string | object, options?: unknown): AnyFilter {
-  return filterOf(decodeAny(source, options)) as AnyFilter;
+  return anyFilter(decodeAny(source, options));
 }
 
 /** The bytes of other software, which may be a text or an object where they are JSON. */
@@ -363,7 +364,7 @@ export class ForeignFilter<K extends AnyKey = AnyKey> extends Filter<K> {
       for (const key of all) batch.push(foreignKey(key, kind));
       batch.flush();
       const { raw } = made;
-      return filterOf(engineFor(() => raw.build(capacity, fpr))) as ForeignFilter;
+      return held(engineFor(() => raw.build(capacity, fpr)));
     } finally {
       made.free();
     }
@@ -402,11 +403,15 @@ export class ForeignFilter<K extends AnyKey = AnyKey> extends Filter<K> {
 
 /** The filter, or throws `wrong_kind`. Outside the class: a bundler would rename a class that names itself. */
 function held(engine: WasmEngine): ForeignFilter {
-  return filterAs(engine, ForeignFilter) as ForeignFilter;
+  if (!(engine instanceof ForeignEngine)) throw wrongKind(engine);
+  return hold(engine, ForeignFilter) as ForeignFilter;
+}
+
+/** A filter of the class for its kind. */
+function anyFilter(engine: WasmEngine): AnyFilter {
+  return (engine instanceof ForeignEngine ? held(engine) : ownFilter(engine)) as AnyFilter;
 }
 
 function notNew(): never {
   throw invalidParameter("make a foreign filter with ForeignFilter.from, or read one with load or decode");
 }
-
-Object.assign(classes, { foreign: ForeignFilter });

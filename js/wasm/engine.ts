@@ -5,7 +5,7 @@ import type { FilterInfo } from "../boundary/info.js";
 import { type AnyKey, concat, type Key, noKey } from "../boundary/input.js";
 import { FilterError } from "../error.js";
 import { Engine } from "../filter/engine.js";
-import { engineOf, type Filter, type FilterClass, hold } from "../filter/filter.js";
+import { engineOf, type Filter } from "../filter/filter.js";
 import { areNumbers, foreignKey, numberIn } from "../foreign/keys.js";
 import { ask, call, Held } from "./instance.js";
 import { Batch, put } from "./scratch.js";
@@ -176,7 +176,7 @@ export class WasmEngine extends Engine {
 }
 
 /** The engine of a foreign filter, whose keys may be numbers, or strings in which lone surrogates count. */
-class ForeignEngine extends WasmEngine {
+export class ForeignEngine extends WasmEngine {
   /** What the keys are, by their number in FORMAT-FOREIGN.md. */
   readonly #keys: number;
 
@@ -223,29 +223,11 @@ export function engineFor(make: () => RawFilter): WasmEngine {
   return keys === undefined ? new WasmEngine(held) : new ForeignEngine(held, keys);
 }
 
-/** The class for each kind of filter, and `foreign`. They register themselves. */
-export const classes: { [kind: string]: FilterClass } = {};
-
-function classOf(engine: WasmEngine): FilterClass {
-  const { kind } = engine;
-  const found = classes[engine instanceof ForeignEngine ? "foreign" : kind];
-  if (found === undefined) throw new FilterError("unsupported_kind", `there is no class for filters of kind ${kind}`);
-  return found;
-}
-
-/** Makes an object of the class that an engine is of, or of one that was asked for. */
-export function filterOf(engine: WasmEngine, filterClass = classOf(engine)): Filter<AnyKey> {
-  return hold(engine, filterClass);
-}
-
-/** The same for a class that `decode` was called on, which a user's own class may extend. */
-export function filterAs(engine: WasmEngine, wanted: FilterClass): Filter<AnyKey> {
-  const { prototype } = classOf(engine);
-  if (wanted.prototype === prototype || Object.prototype.isPrototypeOf.call(prototype, wanted.prototype))
-    return filterOf(engine, wanted);
+/** Frees an engine of a kind that a caller didn't want. The error is to be thrown. */
+export function wrongKind(engine: WasmEngine): FilterError {
   const { kind } = engine;
   engine.free();
-  throw new FilterError("wrong_kind", `the blob holds a filter of kind ${kind}`);
+  return new FilterError("wrong_kind", `the blob holds a filter of kind ${kind}`);
 }
 
 /** The engine of a filter. Throws `freed` if it was freed, and `incompatible` if it runs in plain JavaScript. */

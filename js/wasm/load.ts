@@ -6,7 +6,7 @@ import { known, type Names } from "../boundary/known.js";
 import type { Filter } from "../filter/filter.js";
 import { decoding, type LoadOptions, loading } from "../filter/reading.js";
 import { receive, type Source } from "../filter/receive.js";
-import { engineFor, filterOf, type WasmEngine } from "./engine.js";
+import { engineFor, type WasmEngine } from "./engine.js";
 import { call, Held, restored } from "./instance.js";
 
 /** Allowed here only as undefined: the functions with a format come first. */
@@ -32,7 +32,7 @@ export function decodeOwn(bytes: Uint8Array | ArrayBuffer, options: unknown): Wa
 type Hold = (engine: WasmEngine) => Filter<AnyKey>;
 
 /** Loads one of our own blobs. */
-export async function loadOwn(source: Source, options: LoadOptions, held?: Hold): Promise<Filter<AnyKey>> {
+export async function loadOwn(source: Source, options: LoadOptions, held: Hold): Promise<Filter<AnyKey>> {
   const secret = ownSecret(options, "load", loading);
   const make = () => call(() => new Incoming(0, secret));
   const incoming = new Held(make(), (saved) => restored(make(), (raw) => raw.push(saved, 0)));
@@ -47,7 +47,7 @@ export async function loadInto(
   source: Source,
   options: LoadOptions,
   incoming: { readonly raw: Receiver; free(): void },
-  held: Hold = filterOf,
+  held: Hold,
 ): Promise<Filter<AnyKey>> {
   const through = <T>(run: (raw: Receiver) => T): T => {
     const { raw } = incoming;

@@ -25,7 +25,6 @@ use super::payload::Payload;
 use crate::error::{Error, Result};
 use crate::hash::{Hashing, high_product};
 use crate::params::power;
-use crate::vectors::{halves, within};
 
 /// An array of bits, or of fingerprints. A filter that grows has several, and a key in any is maybe present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -198,7 +197,7 @@ impl ForeignFilter {
     fn arrays(&self) -> impl Iterator<Item = (&Part, &[u8])> {
         let mut rest = &self.bytes[..];
         self.parts.iter().map(move |part| {
-            let (array, after) = halves(rest, part.bytes as usize);
+            let (array, after) = rest.split_at(part.bytes as usize);
             rest = after;
             (part, array)
         })
@@ -383,7 +382,7 @@ impl ForeignFilter {
                 (start + u64::from(j) * segment) ^ turn
             };
             let at = place as usize * width;
-            sum ^= number(within(bytes, at..at + width));
+            sum ^= number(&bytes[at..at + width]);
         }
         sum == 0
     }
@@ -493,7 +492,7 @@ impl ForeignFilter {
         let part = *self.parts.last().ok_or(Error::rule(SHAPE))?;
         let mut bytes = std::mem::take(&mut self.bytes);
         let start = bytes.len().saturating_sub(part.bytes as usize);
-        let array = crate::vectors::within_mut(&mut bytes, start..);
+        let array = &mut bytes[start..];
         self.all_positions(&part, key, &mut |at| {
             if let Some(byte) = usize::try_from(at >> 3).ok().and_then(|i| array.get_mut(i)) {
                 *byte |= 1 << (at & 7);

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::error::Result;
-use crate::vectors::{resize, within, within_mut};
+use crate::vectors::resize;
 
 /// A filter's bytes. They may follow a blob's header, so that a blob becomes a filter without being moved.
 #[derive(Debug, Clone, Default)]
@@ -41,14 +41,14 @@ impl Deref for Payload {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        within(&self.bytes, self.start..)
+        &self.bytes[self.start..]
     }
 }
 
 impl DerefMut for Payload {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
-        within_mut(&mut self.bytes, self.start..)
+        &mut self.bytes[self.start..]
     }
 }
 

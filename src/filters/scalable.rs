@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::filters::payload::Payload;
 use crate::hash::Hashing;
 use crate::params::{bits_per_key, power, require_rate, sized};
-use crate::vectors::{copied, push, within, within_mut};
+use crate::vectors::{copied, push};
 
 /// The largest number of slices. An absent key is looked up in each of them.
 const MAX_SLICES: usize = 255;
@@ -224,7 +224,7 @@ impl ScalableBloomFilter {
     }
 
     fn slices(&self) -> impl DoubleEndedIterator<Item = (&Slice, &[u8])> {
-        self.slices.iter().map(|slice| (slice, within(&self.bytes, slice.start..slice.end)))
+        self.slices.iter().map(|slice| (slice, &self.bytes[slice.start..slice.end]))
     }
 
     /// The number of bits of all slices.
@@ -285,14 +285,14 @@ impl ScalableBloomFilter {
         // A copy of all that can change if the filter grows midway and then can't grow further.
         let mut copy = Vec::new();
         if newest.full - before < digests.len() as u64 {
-            copy = copied(within(&self.bytes, newest.start..))?;
+            copy = copied(&self.bytes[newest.start..])?;
         }
         let added = digests.iter().try_for_each(|&digest| self.add_digest(digest).map(drop));
         if added.is_err() {
             self.count = before;
             self.slices.truncate(slices);
             self.make_room()?;
-            let changed = within_mut(&mut self.bytes, newest.start..);
+            let changed = &mut self.bytes[newest.start..];
             changed.iter_mut().zip(copy).for_each(|(byte, before)| *byte = before);
         }
         added.map(|()| (self.count - before) as usize)

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::filters::ForeignFilter;
 use crate::filters::foreign::{Format, KeyType, MAX_HASHES, Scheme};
 use crate::hash::digest;
-use crate::vectors::{append, push, within, zeroed};
+use crate::vectors::{append, push, zeroed};
 
 /// A filter of a writable format that is being made: `go-bloom`, `guava`, `spark`, `redis-bitmap` or `redisbloom`.
 ///
@@ -196,8 +196,8 @@ impl KeyBuffer {
         let mut rest = &keys[..];
         while let Some((&length, after)) = rest.split_first_chunk() {
             let length = u32::from_le_bytes(length) as usize;
-            builder.add(within(after, ..length))?;
-            rest = within(after, length..);
+            builder.add(&after[..length])?;
+            rest = &after[length..];
         }
         Ok((builder.finish()?, distinct))
     }

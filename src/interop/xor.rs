@@ -16,7 +16,7 @@ use super::options::Options;
 use crate::error::{Error, Result};
 use crate::fields::Cursor;
 use crate::filters::foreign::Scheme;
-use crate::vectors::{append, copied, within};
+use crate::vectors::{append, copied};
 
 const GEOMETRY: &str = "the lengths of segments and array must fit each other";
 
@@ -163,7 +163,7 @@ fn json(file: &mut Cursor, width: Option<u64>) -> ([u64; 5], Vec<u8>) {
                 let fingerprint = file.unsigned();
                 file.rule(fingerprint >> width == 0, "a fingerprint must be as wide as width says");
                 let bytes = fingerprint.to_le_bytes();
-                file.keep(append(&mut fingerprints, within(&bytes, ..width as usize / 8)));
+                file.keep(append(&mut fingerprints, &bytes[..width as usize / 8]));
             }
         } else {
             file.skip();

@@ -7,7 +7,7 @@ use crate::digests::{sort, subtract};
 use crate::error::Result;
 use crate::hash::{Hashing, spread};
 use crate::slots::{self, Slots};
-use crate::vectors::{append, copied, halves, push, reserve};
+use crate::vectors::{append, copied, push, reserve};
 
 /// The digests of the entries of lists, in their order, repeated or not. For a ribbon filter of URLs, each comes with the
 /// digests of all other keys that a question for it looks up: its parents, such as `evil.example/` for
@@ -171,7 +171,7 @@ impl Entries {
         let counted = self.blocks.iter().flat_map(|Block { parents, counts }| {
             let mut rest = &parents[..];
             counts.iter().map(move |&count| {
-                let (parents, later) = halves(rest, count.into());
+                let (parents, later) = rest.split_at(count.into());
                 rest = later;
                 parents
             })

@@ -3,7 +3,6 @@
 
 use super::skip::Skip;
 use super::url::{is_address, split_at, without_user};
-use crate::vectors::halves;
 
 /// Names in hosts files for the local computer and its network. Some files use an address as its own name.
 const LOCAL: [&[u8]; 19] = [
@@ -257,7 +256,7 @@ fn after_blank(text: &[u8]) -> After {
     let Some(date) = ["0000-00-00", "00-00-0000"].into_iter().find(|shape| like(shape.as_bytes())) else {
         return After::Nothing;
     };
-    let (_, rest) = halves(text, date.len());
+    let (_, rest) = text.split_at(date.len());
     match rest {
         // `2026-11-28.html` is a file, and `2026-11-28.evil.com` a host.
         [next, ..] if !next.is_ascii_whitespace() && !b"T,;".contains(next) => After::Nothing,

@@ -12,7 +12,7 @@ use crate::digests::sort;
 use crate::error::{Error, Result};
 use crate::filters::RibbonFilter;
 use crate::hash::{Hashing, mix};
-use crate::vectors::{append, copied, halves, push, reserve, resize, zeroed};
+use crate::vectors::{append, copied, push, reserve, resize, zeroed};
 
 const TOO_MANY_SETS: Error = Error::rule(
     "the keys have more than 65535 different sets of tags; use fewer tags, or a filter for each half of them",
@@ -365,7 +365,7 @@ fn sort_by(places: &mut Vec<u32>, order: &dyn Fn(usize, usize) -> Ordering) -> R
         let mut merged = Vec::new();
         reserve(&mut merged, places.len())?;
         for run in places.chunks(2 * width) {
-            let (mut left, mut right) = halves(run, width.min(run.len()));
+            let (mut left, mut right) = run.split_at(width.min(run.len()));
             loop {
                 let taken = match (left, right) {
                     ([a, ..], [b, ..]) if order(*b as usize, *a as usize).is_lt() => &mut right,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::level::passes;
 use crate::error::{Error, Result};
 use crate::filters::RibbonFilter;
-use crate::vectors::{append, halves, push, within};
+use crate::vectors::{append, push};
 
 /// The most tags of a filter.
 pub const MAX_TAGS: usize = 255;
@@ -28,7 +28,7 @@ pub(crate) const CODE_FPR: f64 = 0.5;
 
 /// Where an item is, given where each item ends. The item must exist.
 fn span(ends: &[u32], place: usize) -> Range<usize> {
-    let (before, rest) = halves(ends, place);
+    let (before, rest) = ends.split_at(place);
     let end = |ends: Option<&u32>| ends.map_or(0, |&end| end as usize);
     debug_assert!(!rest.is_empty(), "an item out of range");
     end(before.last())..end(rest.first())
@@ -51,7 +51,7 @@ impl Sets {
     // One copy in the wasm.
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(crate) fn get(&self, place: usize) -> &[u8] {
-        within(&self.numbers, span(&self.ends, place))
+        &self.numbers[span(&self.ends, place)]
     }
 
     /// Appends a list, which must be in ascending order.

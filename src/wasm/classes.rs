@@ -93,7 +93,7 @@ impl Filter {
         #[wasm_bindgen(unchecked_optional_param_type = "Uint8Array")] secret: JsValue,
     ) -> Result<Filter, JsValue> {
         let secret = plain::<JsValue>(plain_secret(&secret))?;
-        let secret = self::secret(secret.dyn_into().ok())?;
+        let secret = self::secret(secret)?;
         let mut blob = Vec::new();
         extend(&mut blob, &plain(plain_blob(bytes))?)?;
         Ok(Filter::new(filter::Filter::decode_hashed(blob, Checksum::default(), secret.as_ref())?)?)
@@ -294,7 +294,7 @@ impl Options {
         if let Some(seed) = self.seed {
             builder = builder.seed(seed);
         }
-        if let Some(secret) = secret(self.secret.dyn_into().ok())? {
+        if let Some(secret) = secret(self.secret)? {
             Error::unless(self.seed.is_some(), "a keyed filter needs a random seed")?;
             builder = builder.secret(secret);
         }

@@ -108,9 +108,12 @@ fn extend(bytes: &mut Vec<u8>, more: &Uint8Array) -> Result<()> {
     Ok(())
 }
 
-/// The secret that JavaScript passed, if it did.
-fn secret(bytes: Option<Uint8Array>) -> Result<Option<Secret>> {
-    let Some(bytes) = bytes else { return Ok(None) };
+/// The secret that JavaScript passed, or none for undefined.
+fn secret(value: JsValue) -> Result<Option<Secret>> {
+    if value.is_undefined() {
+        return Ok(None);
+    }
+    let bytes: Uint8Array = value.dyn_into().map_err(|_| Error::rule(Secret::RULE))?;
     let mut secret = [0; 16];
     Error::unless(bytes.length() == 16, Secret::RULE)?;
     bytes.copy_to(&mut secret);

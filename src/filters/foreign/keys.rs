@@ -8,7 +8,7 @@ use strum::FromRepr;
 use super::hashes::number;
 use crate::error::{Error, Result};
 use crate::hash::sha1;
-use crate::vectors::{append, within};
+use crate::vectors::append;
 
 /// What the keys of a foreign filter are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, FromRepr)]
@@ -107,7 +107,7 @@ impl KeyType {
                     let lone = has_surrogate(&rest[..rest.len().min(2)]);
                     append(&mut bytes, &[if lone { b'?' } else { byte }])?;
                     // At the end it may be cut off.
-                    rest = if lone { within(rest, rest.len().min(3)..) } else { after };
+                    rest = if lone { &rest[rest.len().min(3)..] } else { after };
                 }
             }
             KeyType::XxhashJs if !has_surrogate(key) => return Ok(Some(key.into())),

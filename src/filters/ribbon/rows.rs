@@ -3,7 +3,7 @@
 
 use super::stage::{BUCKET, Stage, THRESHOLDS, WIDTH, enter, fingerprint, sum_rows};
 use crate::error::Result;
-use crate::vectors::{append, halves, reserve, resize, within, within_mut};
+use crate::vectors::{append, reserve, resize};
 
 /// The system of equations of one stage, in echelon form. Row i holds the equation whose first coefficient is at i,
 /// shifted so that this coefficient is bit 0. A row without coefficients has no equation.
@@ -92,7 +92,7 @@ impl Rows {
         while let Some(&first) = rest.first() {
             let bucket = stage.start(first) / BUCKET;
             let length = rest.iter().take_while(|&&state| stage.start(state) / BUCKET == bucket).count();
-            let (keys, after) = halves(rest, length);
+            let (keys, after) = rest.split_at(length);
             rest = after;
             taken.clear();
             reserve(&mut taken, keys.len())?;
@@ -119,7 +119,7 @@ impl Rows {
                     *coefficients = 0;
                 }
             }
-            append(&mut bumped, within(keys, ..keys.len() - kept))?;
+            append(&mut bumped, &keys[..keys.len() - kept])?;
             if let Some(codes) = bytes.get_mut(stage.buckets + (bucket / 4) as usize) {
                 *codes |= code << (bucket % 4 * 2);
             }
@@ -156,7 +156,7 @@ impl Rows {
                 let block = row as u32 / WIDTH;
                 let ((at, columns), length) = (stage.block(block), stage.column_bytes(block));
                 for (column, bits) in solution.iter().take(columns as usize).enumerate() {
-                    let bytes = within_mut(bytes, at + column * length..);
+                    let bytes = &mut bytes[at + column * length..];
                     for (byte, bits) in bytes.iter_mut().take(length).zip(bits.to_le_bytes()) {
                         *byte = bits;
                     }

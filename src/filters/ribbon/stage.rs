@@ -4,7 +4,7 @@ use std::array::from_fn;
 
 use crate::error::{Error, Result};
 use crate::hash::{halves, joined, mix, round, spread, unmix};
-use crate::vectors::{within, zeroed};
+use crate::vectors::zeroed;
 
 /// Rows in a bucket.
 pub(super) const BUCKET: u32 = 128;
@@ -97,7 +97,7 @@ impl Stage {
 
     /// Unpacks the thresholds, and up to three more that fill the last byte and must be 0.
     pub(super) fn unpack(&mut self, bytes: &[u8]) -> Result<()> {
-        let codes = within(bytes, self.buckets..self.planes);
+        let codes = &bytes[self.buckets..self.planes];
         self.thresholds = zeroed(4 * codes.len())?;
         let (fours, _) = self.thresholds.as_chunks_mut::<4>();
         for (four, code) in fours.iter_mut().zip(codes) {

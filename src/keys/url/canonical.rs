@@ -7,7 +7,6 @@ use super::parts::{HOSTS, Host, Parts, exact_slot, plain_parts};
 use super::text::*;
 use crate::error::Result;
 use crate::slots::{Slots, looks_like_address};
-use crate::vectors::within;
 
 /// The path with and without its query, `/` and three deeper directories.
 const PATHS: usize = 6;
@@ -27,12 +26,12 @@ impl Canonical<'_> {
 
     /// The scheme and the host.
     pub(super) fn origin(&self) -> &[u8] {
-        within(&self.text, ..self.parts.path)
+        &self.text[..self.parts.path]
     }
 
     /// Only the host.
     pub fn host(&self) -> &[u8] {
-        within(&self.text, self.parts.host..self.parts.path)
+        &self.text[self.parts.host..self.parts.path]
     }
 
     /// Whether such a host can exist. It can't if the line isn't meant to be opened, such as `evil[.]com`,
@@ -93,7 +92,7 @@ pub fn site(key: &[u8]) -> &[u8] {
     let mut labels = host.rsplit(|&byte| byte == b'.');
     match (labels.next(), labels.next()) {
         (Some(last), Some(before)) if !looks_like_address(host) => {
-            within(host, host.len() - last.len() - 1 - before.len()..)
+            &host[host.len() - last.len() - 1 - before.len()..]
         }
         _ => host,
     }
@@ -124,7 +123,7 @@ impl<'a> Iterator for Expressions<'a> {
         self.left &= self.left - 1;
         let (host, path) = (key / PATHS, key % PATHS);
         let slot = 6 * self.host_slots[host] + self.path_slots[path];
-        Some((slot, within(self.text, self.starts[host]..self.ends[path])))
+        Some((slot, &self.text[self.starts[host]..self.ends[path]]))
     }
 }
 
@@ -148,7 +147,7 @@ pub fn plain(href: &[u8]) -> Option<Canonical<'_>> {
 /// can't change the host, so it isn't read.
 pub fn plain_root(href: &[u8]) -> Option<Canonical<'_>> {
     let host = Host::of(href)?;
-    let text = within(href, ..host.path + 1);
+    let text = &href[..host.path + 1];
     Some(Canonical { text: text.into(), parts: Parts::of(text, host.start, host.path, host.path + 1, false) })
 }
 
@@ -158,8 +157,7 @@ pub fn plain_root(href: &[u8]) -> Option<Canonical<'_>> {
 pub fn any_root(href: &[u8], slots: Slots, mut test: impl FnMut(u32, &[u8]) -> bool) -> Option<bool> {
     let host = Host::of(href)?;
     let labels = host.labels();
-    let mut passes =
-        |start: usize, slot: u32| slots.has(slot) && test(slot, within(href, start..host.path + 1));
+    let mut passes = |start: usize, slot: u32| slots.has(slot) && test(slot, &href[start..host.path + 1]);
     // The last label of a plain host isn't a number, so neither the host nor a suffix of it is an address.
     let [_, second, third, fourth, fifth] = labels;
     for (slot, start) in [(0, second), (6, third), (12, fourth), (18, fifth)] {

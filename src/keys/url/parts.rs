@@ -2,7 +2,6 @@
 
 use super::text::stays;
 use crate::slots::host_slot;
-use crate::vectors::within;
 
 /// The hosts of keys: the exact one and four of its suffixes.
 pub(super) const HOSTS: usize = 5;
@@ -37,13 +36,13 @@ impl Parts {
         let mut folders = [0; FOLDERS];
         behind(text, path..query.saturating_sub(1), b'/', &mut folders);
         let mut slots = slots_of(labels);
-        let name = within(text, host..path);
+        let name = &text[host..path];
         if name.last().is_some_and(u8::is_ascii_digit) || name.contains(&b'[') {
             // A host that looks like an address may not be one, and a name that no browser opens may look like one.
             let [_, second, third, fourth, fifth] = labels;
             for (slot, start) in slots.iter_mut().zip([host, fifth, fourth, third, second]) {
                 if start > 0 {
-                    *slot = host_slot(within(text, start..path));
+                    *slot = host_slot(&text[start..path]);
                 }
             }
         }

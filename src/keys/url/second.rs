@@ -9,7 +9,7 @@ use super::text::{
 };
 use super::unicode::{append_mapped, is_newer};
 use crate::error::Result;
-use crate::vectors::{append, copied, push, within};
+use crate::vectors::{append, copied, push};
 
 /// How a browser splits [cleaned](clean) bytes, unless their scheme has no host.
 struct Taken<'a> {
@@ -104,7 +104,7 @@ fn push_folders(found: &mut Vec<Vec<u8>>, path: &[u8]) -> Result<bool, Full> {
         let mut plain = with_room(part.len())?;
         append_unescaped(&mut plain, part)?;
         if plain.split(|byte| b"/\\".contains(byte)).any(|part| part == b"..") {
-            push(found, copied(within(path, ..end)).map_err(|_| Full)?).map_err(|_| Full)?;
+            push(found, copied(&path[..end]).map_err(|_| Full)?).map_err(|_| Full)?;
             hidden += 1;
         }
         if hidden == 2 {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::str::Utf8Chunk;
 
 use crate::error::{Error, Result};
-use crate::vectors::{append, halves, push, reserve, within};
+use crate::vectors::{append, push, reserve};
 
 pub(super) const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
@@ -70,7 +70,7 @@ pub(super) fn special(scheme: &[u8]) -> Option<&'static [u8]> {
 /// Whether this is `name:digits`, which the WHATWG parser takes for a scheme.
 pub fn has_port(text: &[u8]) -> bool {
     let Some(length) = scheme(text) else { return false };
-    let port = within(text, length + 1..);
+    let port = &text[length + 1..];
     let digits = port.iter().take_while(|byte| byte.is_ascii_digit()).count();
     digits > 0 && matches!(port.get(digits), None | Some(b'/' | b'?' | b'#'))
 }
@@ -108,7 +108,7 @@ pub(super) fn split(text: &[u8]) -> Option<(&'static [u8], &[u8])> {
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 pub(in crate::keys) fn split_at<'a>(text: &'a [u8], bytes: &[u8]) -> (&'a [u8], &'a [u8]) {
     let found = text.iter().position(|byte| bytes.contains(byte));
-    halves(text, found.unwrap_or(text.len()))
+    text.split_at(found.unwrap_or(text.len()))
 }
 
 /// Splits off the part before the next separator. The rest is `None` after the last part.
@@ -122,14 +122,14 @@ pub(super) fn part<'a>(rest: &mut Option<&'a [u8]>, separator: u8) -> Option<&'a
 /// The authority without the user.
 pub(in crate::keys) fn without_user(authority: &[u8]) -> &[u8] {
     let user = authority.iter().rposition(|&byte| byte == b'@').map_or(0, |at| at + 1);
-    within(authority, user..)
+    &authority[user..]
 }
 
 /// A host without its port.
 pub(super) fn without_port(host: &[u8]) -> &[u8] {
     let closing = if host.starts_with(b"[") { split_at(host, b"]").1 } else { host };
     let (_, port) = split_at(if closing.is_empty() { host } else { closing }, b":");
-    within(host, ..host.len() - port.len())
+    &host[..host.len() - port.len()]
 }
 
 /// The text without escapes, even those that another escape stood for. The user is dropped while a slash in it is still
@@ -137,7 +137,7 @@ pub(super) fn without_port(host: &[u8]) -> &[u8] {
 pub(super) fn unescape(text: &[u8]) -> Result<Vec<u8>, Full> {
     let rest = split(text).map_or(&[][..], |(_, rest)| rest);
     let (authority, after) = split_at(rest, b"/");
-    let before = within(text, ..text.len() - rest.len());
+    let before = &text[..text.len() - rest.len()];
 
     let mut out = with_room(text.len())?;
     for part in [before, without_user(authority), after] {

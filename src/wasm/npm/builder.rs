@@ -25,7 +25,7 @@ use crate::layers::Tagged;
 use crate::layers::tags::require_tag_name;
 use crate::params;
 use crate::profile::Profile;
-use crate::vectors::{copied, halves, push};
+use crate::vectors::{copied, push};
 
 const INITIAL_CAPACITY: &str = "initialCapacity must be a whole number from 1 to 2^32 - 1";
 
@@ -81,7 +81,7 @@ impl DigestList {
 
     /// The digests of the entries since the last list with a tag.
     fn begun(&self) -> &[u64] {
-        halves(self.entries.keys(), self.lists.iter().map(|(_, keys)| keys).sum()).1
+        self.entries.keys().split_at(self.lists.iter().map(|(_, keys)| keys).sum()).1
     }
 
     /// Whether the last list of members has ended.
@@ -106,24 +106,82 @@ impl DigestList {
 }
 
 #[wasm_bindgen]
-impl DigestList {
-    /// An empty batch, for building a filter of this kind; a keyed one if there is a secret.
-    #[wasm_bindgen(constructor)]
-    pub fn new(
-        kind: &JsString,
-        profile: &JsString,
-        lowercase: bool,
-        sha1: bool,
-        seed: u64,
-        secret: Option<Uint8Array>,
-    ) -> Result<DigestList> {
-        let kind = Kind::from_name(&name(kind)?).ok_or(Error::rule("there is no such kind"))?;
+extern "C" {
+    /// What js/build/options.ts reads of the options of a builder, and the kind: an object of our own. Numbers are as
+    /// JavaScript has them, and an option that is undefined has the builder's default.
+    pub type ListOptions;
+    #[wasm_bindgen(method, getter)]
+    fn kind(this: &ListOptions) -> JsString;
+    #[wasm_bindgen(method, getter)]
+    fn profile(this: &ListOptions) -> JsString;
+    #[wasm_bindgen(method, getter)]
+    fn lowercase(this: &ListOptions) -> bool;
+    #[wasm_bindgen(method, getter)]
+    fn sha1(this: &ListOptions) -> bool;
+    #[wasm_bindgen(method, getter)]
+    fn seed(this: &ListOptions) -> u64;
+    #[wasm_bindgen(method, getter)]
+    fn secret(this: &ListOptions) -> JsValue;
+    #[wasm_bindgen(method, getter)]
+    fn fpr(this: &ListOptions) -> Option<f64>;
+    #[wasm_bindgen(method, getter, js_name = counterBits)]
+    fn counter_bits(this: &ListOptions) -> Option<f64>;
+    #[wasm_bindgen(method, getter, js_name = initialCapacity)]
+    fn initial_capacity(this: &ListOptions) -> Option<f64>;
+    #[wasm_bindgen(method, getter)]
+    fn growth(this: &ListOptions) -> Option<f64>;
+    #[wasm_bindgen(method, getter)]
+    fn tightening(this: &ListOptions) -> Option<f64>;
+    #[wasm_bindgen(method, getter, js_name = minLength)]
+    fn min_length(this: &ListOptions) -> Option<f64>;
+    #[wasm_bindgen(method, getter, js_name = minCount)]
+    fn min_count(this: &ListOptions) -> Option<f64>;
+}
+
+impl ListOptions {
+    fn builder(&self) -> Result<Builder<'static>> {
+        let kind = Kind::from_name(&name(&self.kind())?).ok_or(Error::rule("there is no such kind"))?;
         let rule = "profile must be raw, url or password; lowercase and sha1 need password";
-        let profile = Profile::from_name(&name(profile)?, lowercase, sha1).ok_or(Error::rule(rule))?;
-        let mut builder = Builder::new(profile).kind(kind).seed(seed);
-        if let Some(secret) = self::secret(secret)? {
+        let profile = Profile::from_name(&name(&self.profile())?, self.lowercase(), self.sha1())
+            .ok_or(Error::rule(rule))?;
+        let mut builder = Builder::new(profile).kind(kind).seed(self.seed());
+        if let Some(secret) = secret(self.secret())? {
             builder = builder.secret(secret);
         }
+        let Builder { rules, options, fpr, .. } = &mut builder;
+        if let Some(given) = self.fpr() {
+            *fpr = given;
+        }
+        if let Some(bits) = self.counter_bits() {
+            options.counter_bits = whole(bits, "counterBits must be 4 or 8")?;
+        }
+        if let Some(capacity) = self.initial_capacity() {
+            options.initial_capacity = whole(capacity, INITIAL_CAPACITY)?;
+        }
+        if let Some(growth) = self.growth() {
+            options.growth = whole(growth, "growth must be a whole number from 1 to 16")?;
+        }
+        if let Some(tightening) = self.tightening() {
+            options.tightening = tightening;
+        }
+        if let Some(length) = self.min_length() {
+            rules.min_length = whole(length, "minLength must be a whole number, 0 or more")?;
+        }
+        if let Some(count) = self.min_count() {
+            rules.min_count = whole(count, "minCount must be a whole number, 0 or more")?;
+        }
+        Ok(builder)
+    }
+}
+
+#[wasm_bindgen]
+impl DigestList {
+    /// An empty batch, for building a filter; a keyed one if there is a secret. Fails if no filter can be built with
+    /// these options, before any key is read.
+    #[wasm_bindgen(constructor)]
+    pub fn new(options: &ListOptions) -> Result<DigestList> {
+        let builder = options.builder()?;
+        builder.validate()?;
         let hashing = builder.digests();
         Self::with(builder, hashing)
     }
@@ -133,27 +191,6 @@ impl DigestList {
         let inner = filter.inner();
         let digests = Self::with(Builder::new(inner.profile()), *inner.stack().hashing())?;
         Ok(DigestList { strict: true, ..digests })
-    }
-
-    /// Sets an option that is a number, by its name in JavaScript. `validate` refuses those of other kinds and profiles.
-    pub fn set(&mut self, option: &JsString, number: f64) -> Result<()> {
-        let Builder { rules, options, fpr, .. } = &mut self.builder;
-        match name(option)?.as_str() {
-            "fpr" => *fpr = number,
-            "counterBits" => options.counter_bits = whole(number, "counterBits must be 4 or 8")?,
-            "initialCapacity" => options.initial_capacity = whole(number, INITIAL_CAPACITY)?,
-            "growth" => options.growth = whole(number, "growth must be a whole number from 1 to 16")?,
-            "tightening" => options.tightening = number,
-            "minLength" => rules.min_length = whole(number, "minLength must be a whole number, 0 or more")?,
-            "minCount" => rules.min_count = whole(number, "minCount must be a whole number, 0 or more")?,
-            _ => return Err(Error::rule("there is no such option")),
-        }
-        Ok(())
-    }
-
-    /// Fails if no filter can be built with these options, before any key is read.
-    pub fn validate(&self) -> Result<()> {
-        self.builder.validate()
     }
 
     /// An empty Bloom or counting filter of this shape.
@@ -223,7 +260,7 @@ impl DigestList {
     pub fn end_tags(&mut self) -> Result<()> {
         let (mut lists, mut rest) = (Vec::new(), self.entries.keys());
         for (tag, keys) in std::mem::take(&mut self.lists) {
-            let (list, later) = halves(rest, keys);
+            let (list, later) = rest.split_at(keys);
             push(&mut lists, (tag, copied(list)?))?;
             rest = later;
         }

@@ -26,7 +26,7 @@ impl Incoming {
     #[wasm_bindgen(constructor)]
     pub fn new(room: usize, secret: Option<Uint8Array>) -> Result<Incoming> {
         headroom()?;
-        let mut incoming = Incoming { secret: self::secret(secret)?, ..Default::default() };
+        let mut incoming = Incoming { secret: self::secret(secret.into())?, ..Default::default() };
         reserve(&mut incoming.bytes, room)?;
         Ok(incoming)
     }

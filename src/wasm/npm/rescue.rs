@@ -16,7 +16,7 @@ use crate::fields::{Cursor, Pieces};
 use crate::filter;
 use crate::hash::Hashing;
 use crate::keys::entries::Entries;
-use crate::vectors::{copied, push, within};
+use crate::vectors::{copied, push};
 
 #[wasm_bindgen(module = "/js/saved.js")]
 extern "C" {
@@ -158,7 +158,7 @@ fn hand_over(digests: &[u64], run: Pieces) -> Result<()> {
         for (bytes, digest) in bytes.as_chunks_mut().0.iter_mut().zip(digests) {
             *bytes = digest.to_le_bytes();
         }
-        run(within(&bytes, ..8 * digests.len()))?;
+        run(&bytes[..8 * digests.len()])?;
     }
     Ok(())
 }
