@@ -85,11 +85,6 @@ impl Delta {
         self.blob.stack().hashing()
     }
 
-    /// The seed of the digests.
-    pub fn seed(&self) -> u64 {
-        self.blob.stack().seed()
-    }
-
     /// The child's name.
     pub fn name(&self) -> Option<&str> {
         self.blob.name()

@@ -403,7 +403,7 @@ impl Filter {
         fields.u8(if parent.is_some() { DELTA } else { base.kind().number() }.into());
         fields.u8(profile.into());
         fields.u16(flags.into());
-        fields.u64(base.seed());
+        fields.u64(base.hashing().seed());
         if let Some(check) = check {
             fields.u64(check);
         }

@@ -263,7 +263,7 @@ impl Filter {
             hashes,
             bits_per_key: (per_key.is_finite() && per_key > 0.0).then_some(per_key),
             byte_length,
-            seed: filter.seed(),
+            seed: filter.hashing().seed(),
             keyed: filter.hashing().is_keyed(),
             tags: tags(stack)?,
             layers: stack.layers().len() as u32,

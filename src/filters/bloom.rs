@@ -97,11 +97,6 @@ impl BloomFilter {
         &self.hashing
     }
 
-    /// The seed of the digests.
-    pub fn seed(&self) -> u64 {
-        self.hashing.seed()
-    }
-
     /// The bits, eight to a byte, the lowest first.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes

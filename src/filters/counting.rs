@@ -124,11 +124,6 @@ impl CountingBloomFilter {
         &self.hashing
     }
 
-    /// The seed of the digests.
-    pub fn seed(&self) -> u64 {
-        self.hashing.seed()
-    }
-
     /// The counters, one to a byte, or two, the first in the low half.
     pub fn as_bytes(&self) -> &[u8] {
         &self.counters

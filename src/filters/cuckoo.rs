@@ -141,11 +141,6 @@ impl CuckooFilter {
         &self.hashing
     }
 
-    /// The seed of the digests.
-    pub fn seed(&self) -> u64 {
-        self.hashing.seed()
-    }
-
     /// The slots, one after another without gaps, the lowest bit first.
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.split_last_chunk::<PADDING>().map_or(&[], |(slots, _)| slots)

@@ -160,11 +160,6 @@ impl AnyFilter {
         each!(self, filter => filter.hashing())
     }
 
-    /// The seed of the digests.
-    pub fn seed(&self) -> u64 {
-        self.hashing().seed()
-    }
-
     /// True = maybe present, false = definitely absent.
     pub fn has(&self, key: &[u8]) -> bool {
         each!(self, filter => filter.has(key))

@@ -222,11 +222,6 @@ impl RibbonFilter {
         &self.hashing
     }
 
-    /// The seed of the digests.
-    pub fn seed(&self) -> u64 {
-        self.hashing.seed()
-    }
-
     /// The number of the hash that the last stage uses.
     pub(crate) fn attempt(&self) -> u8 {
         self.attempt

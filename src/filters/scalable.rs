@@ -184,11 +184,6 @@ impl ScalableBloomFilter {
         &self.hashing
     }
 
-    /// The seed of the digests.
-    pub fn seed(&self) -> u64 {
-        self.hashing.seed()
-    }
-
     pub(crate) fn plan(&self) -> Plan {
         self.plan
     }

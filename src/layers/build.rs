@@ -242,7 +242,7 @@ impl Stack {
             // it is live.
             None => select(live, &|digest| !self.has_digest(digest))?,
             // The same goes for one that has its tags already.
-            Some(wanted) => self.mistaken(wanted)?,
+            Some(wanted) => self.outdated(wanted)?,
         };
         if !denied.is_empty() {
             let slots = self.slots_of(&denied)?;
@@ -256,7 +256,7 @@ impl Stack {
         let by_chance = |digest| include.is_some_and(|layer| layer.hits(digest));
         let is_exact = match wanted {
             None => live.iter().all(|&digest| self.has_digest(digest)),
-            Some(wanted) => self.mistaken(wanted)?.is_empty(),
+            Some(wanted) => self.outdated(wanted)?.is_empty(),
         };
         if is_exact
             && nonmembers(allowed, live, &|digest| self.has_digest(digest))?.is_empty()
@@ -277,18 +277,18 @@ impl Stack {
     /// [`Error::TooLarge`] without the memory.
     pub fn changed_tags(&self, live: &Tagged) -> Result<Vec<u64>> {
         self.require_tagged()?;
-        self.mistaken(&live.wanted(self.tag_names())?)
+        self.outdated(&live.wanted(self.tag_names())?)
     }
 
     /// The keys that are absent in this filter, or have other tags.
-    fn mistaken(&self, wanted: &Wanted) -> Result<Vec<u64>> {
-        let mut mistaken = Vec::new();
+    fn outdated(&self, wanted: &Wanted) -> Result<Vec<u64>> {
+        let mut outdated = Vec::new();
         for (digest, tags) in wanted.keys() {
             if self.numbers_of(digest) != Some(tags) {
-                push(&mut mistaken, digest)?;
+                push(&mut outdated, digest)?;
             }
         }
-        Ok(mistaken)
+        Ok(outdated)
     }
 
     /// Takes over how many members have each tag that has a name in this filter.
@@ -379,11 +379,11 @@ fn separate(
 ) -> Result<Vec<RibbonFilter>> {
     let mut levels = Vec::new();
     let first = level(&mut copied(&excluded)?, Vec::new(), fpr, hashing, salt)?;
-    let mistaken = select(live, &|digest| slots.holds(digest) && passes(&first, digest, salt))?;
+    let denied = select(live, &|digest| slots.holds(digest) && passes(&first, digest, salt))?;
     push(&mut levels, first)?;
-    if !mistaken.is_empty() {
+    if !denied.is_empty() {
         let mut all = copied(&excluded)?;
-        append(&mut all, &mistaken)?;
+        append(&mut all, &denied)?;
         push(&mut levels, level(&mut all, excluded, level_fpr(fpr, 1), hashing, salt.wrapping_add(1))?)?;
     }
     Ok(levels)

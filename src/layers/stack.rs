@@ -362,11 +362,6 @@ impl Stack {
         self.base.hashing()
     }
 
-    /// The seed of the digests.
-    pub fn seed(&self) -> u64 {
-        self.base.seed()
-    }
-
     /// True = maybe present, false = definitely absent.
     #[inline]
     pub fn has(&self, key: &[u8]) -> bool {

@@ -293,6 +293,5 @@ fn rates_of_a_few_keys() {
         let mean = rates.iter().sum::<f64>() / 1000.0;
         let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / 1000.0;
         assert!(mean <= fpr + 4.0 * (variance / 1000.0).sqrt(), "n = {count}: {mean:e} for {fpr:e}");
-        assert!(mean > fpr / 4.0, "n = {count}: {mean:e} for {fpr:e}");
     }
 }

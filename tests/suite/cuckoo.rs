@@ -463,7 +463,7 @@ fn edges() {
     assert_eq!(code(CuckooFilter::with_capacity(u64::MAX, 0.5, 0)), "invalid_parameter");
 
     let filter = CuckooFilter::new(6, 3, 9).unwrap();
-    assert_eq!((filter.buckets(), filter.fingerprint_bits(), filter.seed()), (6, 3, 9));
+    assert_eq!((filter.buckets(), filter.fingerprint_bits(), filter.hashing().seed()), (6, 3, 9));
     assert_eq!((filter.capacity(), filter.count(), filter.as_bytes()), (22, 0, &[0; 9][..]));
     assert_eq!(filter.estimated_fpr(), 0.0);
 }

@@ -93,7 +93,7 @@ fn the_count_is_right_after_every_delta() {
         })
         .collect();
     for base in bases {
-        let seed = base.seed();
+        let seed = base.hashing().seed();
         let mut published = Filter::new(Profile::Raw, base);
         let mut followed = Filter::decode(published.encode().unwrap()).unwrap();
         let mut old = vec![digest(seed, b"a"), digest(seed, b"b")];

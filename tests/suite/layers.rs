@@ -251,7 +251,10 @@ fn every_kind_of_base() {
         let mut stack = Stack::from(base.clone());
         assert_eq!(stack.base(), &base);
         assert_eq!((stack.count(), stack.estimated_count()), (base.count(), base.estimated_count()));
-        assert_eq!((stack.seed(), stack.estimated_fpr()), (base.seed(), base.estimated_fpr()));
+        assert_eq!(
+            (stack.hashing().seed(), stack.estimated_fpr()),
+            (base.hashing().seed(), base.estimated_fpr())
+        );
         assert_eq!(stack.base_mut().unwrap(), &base);
         let members = [&members[1000..], &keys(4000..5000)].concat();
         let good = keys(10_000..20_000);
@@ -389,7 +392,7 @@ fn salts_differ() {
         assert!(layer.levels().len() <= if layer.kind() == LayerKind::Exclude { 2 } else { 1 });
         for (i, level) in layer.levels().iter().enumerate() {
             assert_eq!(level.fpr(), if i == 0 { layer.fpr() } else { 0.5 });
-            assert_eq!(level.seed(), stack.seed());
+            assert_eq!(level.hashing().seed(), stack.hashing().seed());
         }
     }
 }

@@ -32,7 +32,7 @@ fn options_reach_the_blob() {
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let blob = Filter::decode(fs::read(folder.join("out")).unwrap()).unwrap();
     assert_eq!((blob.name(), blob.created_at()), (Some("n"), Some(1500)));
-    assert_eq!(blob.stack().seed(), u64::MAX);
+    assert_eq!(blob.stack().hashing().seed(), u64::MAX);
     assert_eq!(
         (&json["seed"], &json["bits"], &json["name"]),
         (&"18446744073709551615".into(), &12.into(), &"n".into())
