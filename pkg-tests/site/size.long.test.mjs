@@ -123,7 +123,7 @@ describe("Size", { skip, timeout: 10 * PATIENCE }, () => {
     await page.getByLabel("The keys are").selectOption("any keys");
   });
 
-  test("a small Bloom filter gets the bits that its exact rate requires", async () => {
+  test("a small Bloom filter gets the bits that its rate requires", async () => {
     for (const [count, fpr] of [
       [1, 0.5],
       [7, 0.001],

@@ -136,7 +136,7 @@ function optimal(count: number, fpr: number) {
   let bits = Math.ceil(count * bitsPerKey(fpr));
   if (bits > BITS) throw new RangeError("too large");
   const hashes = Math.max(1, Math.round((bits / count) * Math.LN2));
-  if (count < 1000) while (meanRate(count, bits, hashes) > fpr) bits++;
+  if (count < 1000) while (upperBound(count, bits, hashes) > fpr) bits++;
   return { bits, hashes };
 }
 
@@ -152,30 +152,9 @@ function rateOf(count: number, bits: number, hashes: number): number {
   return (-Math.expm1(count * hashes * Math.log1p(-1 / bits))) ** hashes;
 }
 
-/** The mean rate, which counts for few keys: exact up to 4,096 probes, and then the series of Bose et al., 2008. */
-function meanRate(count: number, bits: number, hashes: number): number {
-  const probes = count * hashes;
-  if (probes > 4096) {
-    const [one, two] = [(1 - 1 / bits) ** probes, (1 - 2 / bits) ** probes];
-    const variance = one / bits + (1 - 1 / bits) * two - one * one;
-    const share = 1 - one;
-    return share ** hashes * (1 + (((hashes * (hashes - 1)) / 2) * variance) / (share * share));
-  }
-  // The chance of each number of bits that are 1. Those outside of `least` and `most` are too rare to count.
-  const chances = new Float64Array(bits + 1);
-  chances[0] = 1;
-  let [least, most] = [0, 0];
-  for (let probe = 0; probe < probes; probe++) {
-    most = Math.min(most + 1, bits);
-    for (let ones = most; ones > least; ones--)
-      chances[ones] = chances[ones]! * (ones / bits) + chances[ones - 1]! * (1 - (ones - 1) / bits);
-    chances[least]! *= least / bits;
-    while (chances[least]! < 1e-30) least++;
-    while (chances[most]! < 1e-30) most--;
-  }
-  let mean = 0;
-  for (let ones = least; ones <= most; ones++) mean += chances[ones]! * (ones / bits) ** hashes;
-  return mean;
+/** What the rate of few keys doesn't exceed: the bound of Goel and Gupta, 2010. */
+function upperBound(count: number, bits: number, hashes: number): number {
+  return (-Math.expm1((-hashes * (count + 0.5)) / (bits - 1))) ** hashes;
 }
 
 /** Four slots to a bucket, filled to 95 %, and 8 buckets more because small filters vary. */
