@@ -308,6 +308,11 @@ mod tests {
     }
 
     #[test]
+    fn all_line_ends_are_counted() {
+        assert_eq!(line_ends(&[b'\n'; 1000]), 1000);
+    }
+
+    #[test]
     fn gzip_is_recognised_in_any_chunks() {
         let mut packed = GzEncoder::new(Vec::new(), Compression::default());
         packed.write_all(b"a\nb\n").unwrap();

@@ -9,7 +9,7 @@ use bloom_wasm::keys::url;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::in_process::{declare, done, refused, tool, tool_with, write};
+use crate::in_process::{declare, done, refused, told, tool, tool_with, write};
 
 /// Numbers by chance, always the same.
 struct Random(u64);
@@ -118,7 +118,7 @@ fn feeds_in_which_parents_come_and_go() {
         for _ in 0..50 {
             lists.change();
             lists.write(&folder);
-            let said: Value = serde_json::from_str(&done(&folder, "feed publish @feed.toml --json")).unwrap();
+            let said: Value = told(&folder, "feed publish @feed.toml");
             let all = lists.keys();
             assert_eq!(said["count"], all.len());
             bases += u32::from(said["file"]["kind"] == "base");
@@ -143,8 +143,7 @@ fn feeds_in_which_parents_come_and_go() {
             assert_eq!(out, expected);
 
             let arguments = (1..=tags).fold("--members @list-0".to_owned(), |text, number| {
-                let path = folder.path().join(format!("list-{number}"));
-                text + &format!(" --tag tag-{number}={}", path.display())
+                text + &format!(" --tag tag-{number}=@list-{number}")
             });
             if lists.allow.is_empty() {
                 done(&folder, &format!("verify @public --probes 1 {arguments}"));
@@ -163,7 +162,7 @@ fn what_was_published_stays_until_the_next_base() {
     declare(&folder, "profile = \"url\"\nsign = []\nmax-removed = \"100%\"", "list = \"list\"");
     let publish = |list: &[&str]| -> Value {
         write(&folder, "list", list.concat());
-        serde_json::from_str(&done(&folder, "feed publish @feed.toml --json")).unwrap()
+        told(&folder, "feed publish @feed.toml")
     };
     let numbers =
         |said: &Value| ["count", "covered", "added", "removed"].map(|name| said[name].as_u64().unwrap());
@@ -256,27 +255,20 @@ fn build_and_verify_say_how_many() {
     write(&folder, "b", "evil.example\nfine.example\nwww.fine.example\n");
     let said = done(&folder, "build @a --profile url -o @blob");
     assert!(said.contains("3 keys, 2 covered by others"), "{said}");
-    let info: Value = serde_json::from_str(&done(&folder, "build @a --profile url -o @blob --json")).unwrap();
+    let info = told(&folder, "build @a --profile url -o @blob");
     assert_eq!((&info["count"], &info["covered"]), (&1.into(), &2.into()));
     done(&folder, "verify @blob --members @a --probes 1");
-    let tags = |[a, b]: [&str; 2]| {
-        let path = |name: &str| folder.path().join(name).display().to_string();
-        format!("--tag one={} --tag two={}", path(a), path(b))
+    let count = |args: &str| -> Value {
+        serde_json::from_str(&tool(&folder, &format!("verify {args} --json --probes 1")).1).unwrap()
     };
-    done(&folder, &format!("build --profile url -o @tagged {}", tags(["a", "b"])));
-    let count = |args: &str| serde_json::from_str::<Value>(&tool(&folder, args).1).unwrap();
-    let right = count(&format!("verify @tagged --json --probes 1 {}", tags(["a", "b"])));
-    assert_eq!((&right["falseNegatives"], &right["wrongTags"]), (&0.into(), &0.into()));
+    assert_eq!(count("@blob --members @b")["falseNegatives"], 2);
+    done(&folder, "build --profile url -o @tagged --tag one=@a --tag two=@b");
+    let right = count("@tagged --tag one=@a --tag two=@b");
+    assert_eq!([&right["falseNegatives"], &right["wrongTags"]], [0, 0]);
     // www.evil.example would have the tags of evil.example, and one of them is right.
     write(&folder, "c", "evil.example\nfine.example\nwww.fine.example\nwww.evil.example\n");
-    let wrong = count(&format!("verify @tagged --json --probes 1 {}", tags(["c", "a"])));
-    assert_eq!((&wrong["falseNegatives"], &wrong["wrongTags"]), (&0.into(), &2.into()));
-    let absent = count("verify @blob --json --probes 1 --members @b");
-    assert_eq!(absent["falseNegatives"], 2);
+    let wrong = count("@tagged --tag one=@c --tag two=@a");
+    assert_eq!([&wrong["falseNegatives"], &wrong["wrongTags"]], [0, 2]);
     // A Bloom filter has all keys, so that two of one size can be combined.
-    let info: Value =
-        serde_json::from_str(&done(&folder, "build @a --profile url --kind bloom -o @bloom --json")).unwrap();
-    assert!(info["covered"].is_null(), "{info}");
-    let raw = done(&folder, "build @a -o @raw");
-    assert!(!raw.contains("covered"), "{raw}");
+    assert!(told(&folder, "build @a --profile url --kind bloom -o @bloom")["covered"].is_null());
 }

@@ -5,7 +5,9 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use base64ct::{Base64UrlUnpadded, Encoding};
 use bloom_wasm_cli::{Streams, run};
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// The key of RFC 8037, appendix A.1, as OpenSSL writes it, and its public key from A.2.
@@ -15,12 +17,14 @@ MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
 ";
 pub const PUBLIC_KEY: &str = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
 
-/// The arguments; those that begin with @ are files in the folder, and `{}` is the folder of other software's filters.
+/// The arguments. After an @, also in NAME=@FILE, stands a file in the folder; `{}` is the folder of other software's filters.
 pub fn arguments(folder: &TempDir, args: &str) -> Vec<String> {
     let vectors = format!("{}/../tests/interop", env!("CARGO_MANIFEST_DIR"));
-    let path = |arg: &str| match arg.strip_prefix('@') {
-        Some(file) => folder.path().join(file).display().to_string(),
-        None => arg.replace("{}", &vectors),
+    let path = |arg: &str| match arg.split_once('@') {
+        Some((option, file)) if option.is_empty() || option.ends_with('=') => {
+            format!("{option}{}", folder.path().join(file).display())
+        }
+        _ => arg.replace("{}", &vectors),
     };
     ["bloom-wasm".to_owned()].into_iter().chain(args.split_whitespace().map(path)).collect()
 }
@@ -74,6 +78,11 @@ pub fn done(folder: &TempDir, args: &str) -> String {
     out
 }
 
+/// Fails unless the tool does it. Returns what it printed as JSON.
+pub fn told(folder: &TempDir, args: &str) -> Value {
+    serde_json::from_str(&done(folder, &format!("{args} --json"))).unwrap()
+}
+
 /// Fails unless the tool refuses it, in one line with these words.
 pub fn refused(folder: &TempDir, args: &str, words: &str) {
     let (code, _, err) = tool(folder, args);
@@ -92,6 +101,13 @@ pub fn declare(folder: impl AsRef<Path>, above: &str, lists: &str) {
 
 pub fn read(folder: &TempDir, file: &str) -> Vec<u8> {
     fs::read(folder.path().join(file)).unwrap()
+}
+
+/// What a manifest says.
+pub fn payload(manifest: &[u8]) -> Value {
+    let manifest: Value = serde_json::from_slice(manifest).unwrap();
+    serde_json::from_slice(&Base64UrlUnpadded::decode_vec(manifest["payload"].as_str().unwrap()).unwrap())
+        .unwrap()
 }
 
 /// Gives a lock the time of a run that was killed this many seconds ago.

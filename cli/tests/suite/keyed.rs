@@ -3,8 +3,9 @@
 use std::fs;
 
 use bloom_wasm::hash::{Hashing, Secret};
-use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::in_process::told;
 
 /// The tool, with files in a folder of its own.
 struct Tool(TempDir);
@@ -53,9 +54,8 @@ fn the_tool_reads_a_secret_from_a_file() {
     tool.done("build @list -o @plain --profile url");
     let out = tool.done("check @keyed http://evil.example/a --secret-file @secret");
     assert_eq!(out, "http://evil.example/a\n");
-    let json: Value = serde_json::from_str(&tool.done("info @keyed --json --secret-file @secret")).unwrap();
+    let json = told(&tool.0, "info @keyed --secret-file @secret");
     assert_eq!(json["keyed"], true);
-    assert!(tool.done("info @keyed --secret-file @secret").contains("keyed     yes"));
     tool.done("verify @keyed --members @list --probes 1000 --secret-file @secret");
     // 16 bytes are the same as their digits.
     tool.write("raw", &(0..16).collect::<Vec<u8>>());
@@ -65,7 +65,7 @@ fn the_tool_reads_a_secret_from_a_file() {
     tool.done("verify @keyed --members @list --probes 1000 --secret-file @marked");
 
     tool.write("delta", &fs::read("../tests/golden/keyed.delta").unwrap());
-    let json: Value = serde_json::from_str(&tool.done("info @delta --json --secret-file @secret")).unwrap();
+    let json = told(&tool.0, "info @delta --secret-file @secret");
     assert_eq!((&json["kind"], &json["keyed"]), (&"delta".into(), &true.into()));
     for part in ["one", "two"] {
         tool.done(&format!(
@@ -140,8 +140,7 @@ fn a_keyed_feed() {
     let keys = (0..500).map(|i| format!("key-{i}\n")).collect::<String>();
     tool.write("long", [&tool.read("list"), keys.as_bytes()].concat().as_slice());
     tool.done(&publish("long"));
-    let verified: Value =
-        serde_json::from_str(&tool.done("feed verify @public --json --secret-file @secret")).unwrap();
+    let verified = told(&tool.0, "feed verify @public --secret-file @secret");
     assert_eq!((&verified["keyed"], &verified["count"]), (&true.into(), &502.into()));
     assert_eq!(verified["files"].as_array().unwrap().len(), 1, "a new base");
     tool.write("next", [&tool.read("long"), &b"one-more\n"[..]].concat().as_slice());
@@ -175,7 +174,6 @@ fn a_keyed_feed_with_shards() {
     assert_eq!(tool.read("sharded/shards.json"), before);
     tool.done("verify @sharded --members @keys --probes 10000 --secret-file @secret");
     assert_eq!(tool.done("check @sharded key-7 --secret-file @secret"), "key-7\n");
-    assert!(tool.done("info @sharded --secret-file @secret").contains("keyed       yes"));
     for args in ["check @sharded key-7", "info @sharded", "verify @sharded --members @keys"] {
         tool.refused(args, "secret_required");
         tool.refused(&format!("{args} --secret-file @other"), "wrong_secret");
@@ -191,7 +189,6 @@ fn a_keyed_feed_with_shards() {
 
     // Built elsewhere, from digests that follow FORMAT.md, section 3.
     let hashing = Hashing::keyed(&Secret::from(std::array::from_fn(|i| i as u8)), 5);
-    tool.done(&publish("whole", "shards = 2\nseed = 5\nsecret = 'secret'"));
     let build = |shard: u64, secret: &str| {
         let digests = (0..2000).map(|i| hashing.digest(format!("key-{i}").as_bytes()));
         let digests = digests.filter(|digest| digest >> 63 == shard).flat_map(u64::to_le_bytes);
@@ -208,11 +205,7 @@ fn a_keyed_feed_with_shards() {
     tool.refused(of_parts(""), "secret_required");
     tool.refused(of_parts("secret = 'other'"), "wrong_secret");
     tool.done(of_parts("secret = 'secret'"));
-    let names = |dir: &str| {
-        let files = fs::read_dir(tool.0.path().join(dir)).unwrap().map(|file| file.unwrap().file_name());
-        files.filter(|name| name != "shards.json").collect::<std::collections::BTreeSet<_>>()
-    };
-    assert_eq!(names("elsewhere"), names("whole"));
+    tool.done("verify @elsewhere --members @keys --probes 1000 --secret-file @secret");
     // One of them was built without the secret.
     build(0, " --secret-file @secret");
     build(1, "");

@@ -381,11 +381,6 @@ fn each_command_is_documented_and_tested() {
     for name in with("--secret-file <FILE>") {
         contain(&["cli/tests/suite/keyed.rs"], &format!("\"{name} "));
     }
-    let json: Vec<_> = with("  --json").into_iter().map(|name| format!("`{name}`")).collect();
-    let (last, others) = json.split_last().unwrap();
-    let sentence = format!("{} and {last} take `--json`.", others.join(", "));
-    assert!(read("docs/tool.md").replace('\n', " ").contains(&sentence), "docs/tool.md lacks: {sentence}");
-
     let folder = TempDir::new().unwrap();
     let paths = paths(&folder);
     let mut tested: Vec<_> = Commands::new(&folder, &paths).all.iter().map(|args| args[0]).collect();

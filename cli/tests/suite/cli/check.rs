@@ -1,10 +1,6 @@
 //! `check`.
 
-use std::fs;
-
-use tempfile::TempDir;
-
-use super::{build, checked, publish, run, text, text_of, with_filter};
+use super::{publish, run, text, text_of, with_filter};
 
 #[test]
 fn check_prints_what_is_maybe_present() {
@@ -57,16 +53,9 @@ fn inverted_it_prints_what_is_definitely_absent() {
             assert!(publish(folder, &format!("{above}{shards}"), "list = 'list'").status.success());
             let output = run(folder, &["check", dir, "--invert"], keys);
             assert_eq!(text(&output.stdout), "good.example\nfine.example\n");
-            let output = run(folder, &["info", dir], b"");
-            assert!(text(&output.stdout).contains("keys        3\n"), "{}", text(&output.stdout));
-            let verify = ["verify", dir, "--members", "list", "--probes", "1000"];
-            let output = run(folder, &verify, b"");
-            assert!(text(&output.stdout).contains("3 keys, 0 false negatives"), "{}", text(&output.stdout));
-            fs::write(folder.join("more"), "evil.example\nnew.example\n").unwrap();
-            assert_eq!(
-                run(folder, &verify.map(|arg| if arg == "list" { "more" } else { arg }), b"").status.code(),
-                Some(1)
-            );
+            let info: serde_json::Value =
+                serde_json::from_slice(&run(folder, &["info", dir, "--json"], b"").stdout).unwrap();
+            assert_eq!(info["count"], 3);
         }
     });
 }
@@ -114,38 +103,4 @@ fn a_question_may_be_long_and_is_refused_if_it_is_longer_than_any() {
             (Some(2), "bloom-wasm: standard input: a line is longer than 64 MiB\n")
         );
     });
-}
-
-#[test]
-fn urls_are_checked_where_a_browser_goes() {
-    let folder = TempDir::new().unwrap();
-    let folder = folder.path();
-    for (list, url) in [
-        ("evil.com", "http://evil.com\\@good.com/"),
-        ("evil.com", "https:///evil.com/"),
-        ("evil.com/a", "HTTP://EVIL.com:80/%2e%2e/a"),
-        ("195.127.0.11", "http://3279880203/"),
-        ("evil.com", "http://evil.com./"),
-        ("evil.com", "evil.com"),
-        ("evil.com", "https://user:word@a.b.evil.com:8443/c/d?e#f"),
-        ("http://evil.com\\@good.com/", "evil.com/@good.com/"),
-        ("http://3279880203/", "195.127.0.11/a?b"),
-        ("HTTP://EVIL.com:80/%2e%2e/a", "evil.com/a?b"),
-        ("||evil.com^", "www.evil.com/a"),
-        ("127.0.0.1 evil.com", "ftp://evil.com/a"),
-        ("evil.com/a/", "evil.com/a/b/c?d"),
-        ("evil.com/a?x", "http://www.evil.com/a?x"),
-    ] {
-        build(folder, &["--profile", "url", "--fpr", "1e-6"], list.as_bytes());
-        let output = run(folder, &["check", "out", url], b"");
-        assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), &*format!("{url}\n")), "{list}");
-        assert_eq!(checked(folder, url.as_bytes()), format!("{url}\n").as_bytes());
-        let others = "http://good.com/\nnotevil.com\nevil.com.good.com\ncom\nmailto:a@evil.com\n\
-            evil.com:80b\ngood.com/evil.com/\nhttp:///\n \nevil.org/a?x\n";
-        assert_eq!(text(&checked(folder, others.as_bytes())), "", "{list}");
-    }
-    // A directory's key isn't its site's, a page's isn't its directory's.
-    build(folder, &["--profile", "url", "--fpr", "1e-6"], b"evil.com/a/\nworse.com/a?x");
-    let lines = b"evil.com\nevil.com/a\nevil.com/a/b\nworse.com/a\nworse.com/a?x\nworse.com/a?xy";
-    assert_eq!(text(&checked(folder, lines)), "evil.com/a/b\nworse.com/a?x\n");
 }

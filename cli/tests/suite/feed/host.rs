@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{check, copy, feed, in_state, lose, read, tell, told_as, write_list};
-use crate::in_process::{self, PUBLIC_KEY, done, tool, write};
+use crate::in_process::{self, PUBLIC_KEY, done, payload, tool, write};
 
 /// The highest generation that JSON carries, less the one that a publisher would add.
 const HIGHEST: u64 = (1 << 53) - 2;
@@ -69,25 +69,26 @@ fn plant(folder: &TempDir, name: &str, manifest: impl AsRef<[u8]>) {
     write(folder, &format!("public/{name}"), manifest);
 }
 
-fn payload(manifest: &[u8]) -> Value {
-    let manifest: Value = serde_json::from_slice(manifest).unwrap();
-    serde_json::from_slice(&Base64UrlUnpadded::decode_vec(manifest["payload"].as_str().unwrap()).unwrap())
-        .unwrap()
-}
-
 /// The same manifest with other members, signed by the key in some file, if any.
 fn forged(folder: &TempDir, manifest: &[u8], changes: &Value, key: Option<&str>) -> Vec<u8> {
     let mut payload = payload(manifest);
-    let typ = if payload.get("shards").is_some() { "bloom-wasm-shards" } else { "bloom-wasm-feed" };
     for (name, value) in changes.as_object().unwrap() {
         payload[name] = value.clone();
     }
+    let typ = TYPES[usize::from(payload.get("shards").is_some())];
+    signed(folder, &payload, typ, key)
+}
+
+/// The types of the manifests of both kinds of feeds.
+const TYPES: [&str; 2] = ["bloom-wasm-feed", "bloom-wasm-shards"];
+
+fn signed(folder: &TempDir, payload: &Value, typ: &str, key: Option<&str>) -> Vec<u8> {
     let encode = |value: &Value| Base64UrlUnpadded::encode_string(value.to_string().as_bytes());
-    let (payload, protected) = (encode(&payload), encode(&json!({ "alg": "EdDSA", "typ": typ })));
+    let (payload, protected) = (encode(payload), encode(&json!({ "alg": "EdDSA", "typ": typ })));
     let sign = |key: &str| {
         let key = fs::read_to_string(folder.path().join(key)).unwrap();
-        let signature =
-            SigningKey::from_pkcs8_pem(&key).unwrap().sign(format!("{protected}.{payload}").as_bytes());
+        let message = format!("{protected}.{payload}");
+        let signature = SigningKey::from_pkcs8_pem(&key).unwrap().sign(message.as_bytes());
         json!({ "protected": protected, "signature": Base64UrlUnpadded::encode_string(&signature.to_bytes()) })
     };
     let signatures: Vec<Value> = key.map(sign).into_iter().collect();
@@ -111,6 +112,9 @@ fn planted(folder: &TempDir, manifest: &[u8]) -> Vec<Vec<u8>> {
         .iter()
         .flat_map(|changes| [None, Some("stranger")].map(|key| forged(folder, manifest, changes, key)))
         .collect();
+    // By the right key, for the other kind of feed.
+    let other = if payload(manifest).get("shards").is_some() { TYPES[0] } else { TYPES[1] };
+    planted.push(signed(folder, &payload(manifest), other, Some("key")));
     // The signature of the one before over something else.
     let mut swapped: Value =
         serde_json::from_slice(&forged(folder, manifest, &json!({ "generation": 9 }), None)).unwrap();
@@ -261,7 +265,7 @@ fn what_is_no_signature_is_ignored() {
     }
     plant(&folder, "feed.json", live.to_string());
     lose(&folder, "state");
-    done(&folder, &format!("{PUBLISH} --max-removed 100%"));
+    done(&folder, RECOVER);
 }
 
 #[test]
@@ -311,6 +315,9 @@ fn from_unsigned_to_signed_only_with_the_state() {
     let live = manifest(&folder, "feed.json");
     plant(&folder, "feed.json", forged(&folder, &live, &json!({ "generation": HIGHEST }), None));
     refused(&folder, RECOVER, "taken over");
+    // Whoever reads it finds that its files aren't as it says.
+    plant(&folder, "feed.json", forged(&folder, &live, &json!({ "seed": "8" }), None));
+    in_process::refused(&folder, "feed verify @public", "its files have another profile, seed or secret");
 }
 
 /// The digests in the state.

@@ -3,9 +3,10 @@
 use std::fs;
 use std::process::Command;
 
+use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::in_process::{done, read, refused, write};
+use crate::in_process::{done, read, told, write};
 use crate::program::{output, tool};
 
 /// Runs it in the folder. Returns what it printed, or why it was refused.
@@ -32,44 +33,20 @@ fn a_feed_begins() {
     let folder = TempDir::new().unwrap();
     fs::create_dir(folder.path().join("lists")).unwrap();
     write(&folder, "lists/bad.txt", "a.example\n");
-    write(&folder, "worse hosts.txt", "b.example\n");
-    assert!(
-        init(&folder, "lists/bad.txt").unwrap_err().contains("--profile is missing: raw, url or password")
-    );
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing was written");
+    let missing = init(&folder, "lists/bad.txt").unwrap_err();
+    assert!(missing.contains("--profile is missing: raw, url or password"), "{missing}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing was written");
     let said = init(&folder, "lists/bad.txt --profile url").unwrap();
     let public = said.split_whitespace().nth(2).unwrap();
-    assert!(said.contains("feed.key, feed.toml, .gitignore") && public.len() == 43, "{said}");
+    assert!(said.contains("feed.key, feed.toml, .gitignore"), "{said}");
     assert_eq!(done(&folder, "feed pubkey @feed.key"), format!("{public}\n"));
+    // Also a key that comes later is ignored.
     assert_eq!(text(&folder, ".gitignore"), "*.key\n/state\n");
     let toml = text(&folder, "feed.toml");
-    assert!(
-        toml.contains("profile = \"url\"") && toml.contains("\n[lists]\nbad = \"lists/bad.txt\"\n"),
-        "{toml}"
-    );
-    // Also a key that comes later is ignored.
-    done(&folder, "feed keygen -o @new.key");
-    let mut git = Command::new("git");
-    let git = git.args(["-c", "init.defaultBranch=main"]).current_dir(folder.path());
-    if git.args(["init", "--quiet"]).status().is_ok_and(|status| status.success()) {
-        let mut git = Command::new("git");
-        let listed = git.args(["status", "--short"]).current_dir(folder.path()).output().unwrap().stdout;
-        let listed = String::from_utf8(listed).unwrap();
-        assert!(listed.contains("feed.toml") && !listed.contains(".key"), "{listed}");
-    }
-    assert!(init(&TempDir::new().unwrap(), "").unwrap_err().contains("--profile is missing"));
-    refused(
-        &folder,
-        "feed publish @none.toml",
-        "none.toml: there is no such file; `bloom-wasm feed init` begins a feed",
-    );
+    assert!(toml.contains("profile = \"url\"") && toml.contains("\n[lists]\nbad = \"lists/bad.txt\"\n"));
     done(&folder, "feed publish @feed.toml");
-    done(&folder, &format!("feed verify @public --public-key={public}"));
-    let said = done(&folder, "feed verify @public --json");
-    assert!(
-        said.contains(&id(&folder)) && said.contains("\"count\":1") || said.contains("\"count\": 1"),
-        "{said}"
-    );
+    let verified = told(&folder, &format!("feed verify @public --public-key={public}"));
+    assert_eq!([&verified["feedId"], &verified["count"]], [&Value::from(id(&folder)), &1.into()]);
 
     // A second run changes nothing.
     let before = ["feed.toml", "feed.key", ".gitignore"].map(|file| read(&folder, file));
@@ -90,11 +67,9 @@ fn a_feed_begins() {
     fs::remove_dir_all(folder.path().join("public")).unwrap();
     let old = id(&folder);
     let said = init(&folder, "--new-id").unwrap();
-    assert!(said.contains(public) && said.ends_with("feed.toml\n"), "{said}");
-    assert!(id(&folder) != old && id(&folder).len() == 32);
+    assert!(said.contains(public) && id(&folder) != old, "{said}");
     assert_eq!(text(&folder, "feed.toml").replace(&id(&folder), &old), toml);
     assert_eq!(text(&folder, ".gitignore"), "*.key\n/state\n");
-    done(&folder, "feed publish @feed.toml");
 }
 
 #[test]

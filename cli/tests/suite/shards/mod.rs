@@ -1,5 +1,6 @@
 //! Feeds with shards: `shards` of feed.toml, `feed build-shard`, and `info`, `check` and `verify` of the folder, in this
-//! process. The oracle is FORMAT.md's text: digests and pages are taken apart here by hand.
+//! process. The oracle is FORMAT.md's text: digests and pages are taken apart here by hand. What shards share with other
+//! feeds is tested in `feed/`, for both kinds.
 
 mod contents;
 mod generations;
@@ -14,7 +15,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use crate::in_process::{declare, done};
+use crate::in_process::{self, declare, done};
 
 fn write(folder: &TempDir, name: &str, lines: impl IntoIterator<Item = String>) {
     let text: String = lines.into_iter().map(|line| line + "\n").collect();
@@ -47,20 +48,7 @@ fn begin(folder: &TempDir, dir: &str, shards: u32, more: &str) -> String {
 
 /// What the manifest in a folder says.
 fn payload(dir: &Path) -> Value {
-    let manifest: Value = serde_json::from_slice(&fs::read(dir.join("shards.json")).unwrap()).unwrap();
-    let text = manifest["payload"].as_str().unwrap();
-    // Base64url by hand, without padding.
-    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let (mut bytes, mut bits, mut held) = (Vec::new(), 0, 0_u32);
-    for byte in text.bytes() {
-        held = held << 6 | DIGITS.iter().position(|digit| *digit == byte).unwrap() as u32;
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((held >> bits) as u8);
-        }
-    }
-    serde_json::from_slice(&bytes).unwrap()
+    in_process::payload(&fs::read(dir.join("shards.json")).unwrap())
 }
 
 /// What the state beside a folder says.
