@@ -12,7 +12,6 @@ import { dirname, join } from "node:path";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { toHost, toWasi } from "../../bin/paths.js";
 import { nativeTool } from "../helpers/built.mjs";
 import { writeFeed } from "../helpers/feed-toml.mjs";
 import { folder } from "../helpers/installed.mjs";
@@ -618,34 +617,6 @@ test("a title of the process loses no arguments", { skip: windows }, () => {
     assert.equal(got.stderr, "");
     assert.equal(got.stdout, expected.stdout);
   }
-});
-
-test("Windows paths pass through WASI unchanged", () => {
-  for (const [path, cwd, expected] of [
-    ["C:/Users/me/list.txt", "C:\\Users\\me", "list.txt"],
-    ["C:/Users/me/D:\\lists\\bad.txt", "C:\\Users\\me", "D:\\lists\\bad.txt"],
-    ["C:/Users/me/..\\bad.txt", "C:\\Users\\me", "..\\bad.txt"],
-    ["C:/Users/me/\\\\server\\share/x", "C:\\Users\\me", "\\\\server\\share/x"],
-    ["C:/Users/me", "C:\\Users\\me", "."],
-    ["C:/Users/me2/x", "C:\\Users\\me", "C:/Users/me2/x"],
-    ["D:/x", "C:\\", "D:/x"],
-    ["C:/x", "C:\\", "x"],
-    ["temp/x", "C:\\Users\\me", "/temp/x"],
-  ])
-    assert.equal(toHost(path, toWasi(cwd, true), true), expected);
-  for (const [path, cwd, expected] of [
-    ["srv/app/list", "/srv/app", "list"],
-    ["srv/app", "/srv/app", "."],
-    ["srv/app//list", "/srv/app", "list"],
-    ["srv/application/list", "/srv/app", "/srv/application/list"],
-    ["srv/app/../list", "/srv/app", "../list"],
-    ["srv/app/C:\\x", "/srv/app", "C:\\x"],
-    ["C:/x", "/srv/app", "/C:/x"],
-    ["list", "/", "list"],
-  ])
-    assert.equal(toHost(path, toWasi(cwd, false), false), expected);
-  assert.equal(toWasi("..\\target", true), "../target");
-  assert.equal(toWasi("a\\b", false), "a\\b");
 });
 
 /** Runs a command. Returns how long it took, in seconds, and its peak memory, in megabytes. */
