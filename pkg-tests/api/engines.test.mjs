@@ -176,12 +176,13 @@ testEach("questions of every type", (engine) => {
     fails("invalid_key", () => filter.has(key));
     fails("invalid_key", () => filter.hasMany([key]));
   }
-  for (const keys of ["a", new Uint8Array(1), 5, null, undefined, {}]) {
+  for (const keys of ["a", new Uint8Array(0), new Uint8Array(1), 5, null, undefined, {}]) {
     for (const method of ["hasAny", "hasAll", "hasMany"]) fails("invalid_key", () => filter[method](keys));
   }
   for (const text of ["a", undefined, [1]]) fails("invalid_key", () => filter.hasLines(text));
   for (const ask of ["hasUrl", "matchUrl", "urlTags"]) {
-    for (const url of [undefined, 1, {}, [], new Uint8Array(3)]) fails("invalid_key", () => filter[ask](url));
+    for (const url of [undefined, 1, { href: "https://a.example/" }, new Uint8Array(3)])
+      fails("invalid_key", () => filter[ask](url));
     fails("wrong_profile", () => filter[ask]("https://a.example/"), /profile url/);
   }
   for (const password of [null, 1, new Uint8Array(3), new String("a")])

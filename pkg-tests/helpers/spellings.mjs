@@ -1,6 +1,16 @@
 /** Spellings of a few hosts, as a phisher would try them, and where a browser really goes. */
+import assert from "node:assert/strict";
+import { execFile, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { commands } from "../runtimes/commands.mjs";
 import { newPage, puppeteer } from "./browsers.mjs";
+import { nativeTool } from "./built.mjs";
+import { testEach } from "./engines.mjs";
+import { app, folder } from "./installed.mjs";
 import { createServer } from "./server.mjs";
 
 /** What a list holds. */
@@ -26,63 +36,13 @@ const INVISIBLE = [
 
 /** Subdomains that a parser may refuse but a browser accepts, or the other way round. */
 const SUBDOMAINS = [
-  "www.",
-  "a_b.",
-  "-a.",
-  "a-.",
-  "a--b.",
-  "xn--.",
-  "xn--a.",
-  "xn--abc-.",
-  "xn--4ca.",
-  "xn--zzzzzz99999.",
-  "XN--A.",
-  "xN--.",
-  "é.",
-  "\u05d0a.",
-  "a\u0300.",
-  "\u0300.",
-  "\u0661.",
-  "%20.",
+  ..."www. a_b. -a. a-. a--b. xn--. xn--a. xn--abc-. xn--4ca. xn--zzzzzz99999. XN--A. xN--. é. \u05d0a. a\u0300.".split(
+    " ",
+  ),
+  ..."\u0300. \u0661. %20. ^. |. a%00b. *. !. ~. '. $. (. +. ,. ;. =. {. `. \". <. %. %zz. %25. %ff.".split(" "),
+  ..."\ud800. \u2100. \u2488 \u2024 .. . 1. 0x1. \u{1f4a9}. ß. ς. \u1e9e. \u0378. \ufffd. \u200d. \u2260.".split(" "),
   " .",
-  "^.",
-  "|.",
-  "a%00b.",
-  "*.",
-  "!.",
-  "~.",
-  "'.",
-  "$.",
-  "(.",
-  "+.",
-  ",.",
-  ";.",
-  "=.",
-  "{.",
-  "`.",
-  '".',
-  "<.",
-  "%.",
-  "%zz.",
-  "%25.",
-  "%ff.",
-  "\ud800.",
-  "\u2100.",
-  "\u2488",
-  "\u2024",
-  "..",
-  ".",
-  "1.",
-  "0x1.",
   `${"a".repeat(64)}.`,
-  "\u{1f4a9}.",
-  "ß.",
-  "ς.",
-  "\u1e9e.",
-  "\u0378.",
-  "\ufffd.",
-  "\u200d.",
-  "\u2260.",
 ];
 
 /**
@@ -314,4 +274,53 @@ async function openAll(texts) {
     answers[entry] = texts.map((text) => filter.hasUrl(text));
   }
   return answers;
+}
+
+/** What the native tool prints for an input. */
+export function tool(input, ...args) {
+  const { stdout, stderr, status } = spawnSync(nativeTool(), args, { input, encoding: "utf8", maxBuffer: 2 ** 30 });
+  assert.equal(status, 0, stderr);
+  return stdout;
+}
+
+/** A text for a message, in ASCII. */
+export const shown = (text) =>
+  JSON.stringify(text.slice(0, 80)).replace(/[^ -~]/gu, (char) => `\\u{${char.codePointAt(0).toString(16)}}`);
+
+/**
+ * Tests that each text which a browser opens is on a list, wherever that is checked: in Node, in the tool and in other
+ * runtimes. `hosts` has what they open, by their places. Returns the check of answers.
+ */
+export function askEverywhere(name, texts, hosts, list, skip) {
+  const requireAll = (answers) => {
+    assert.equal(answers.length, texts.length);
+    const missed = [...hosts].filter(([i]) => !answers[i]).map(([i, its]) => `${shown(texts[i])} opens ${[...its]}`);
+    assert.equal(missed.length, 0, `${missed.length} missed: ${missed.slice(0, 10).join("; ")}`);
+  };
+
+  testEach("in this Node", { skip }, ({ decode }) => {
+    const filter = decode(list());
+    requireAll(texts.map((text) => filter.hasUrl(text)));
+  });
+
+  test("in the tool", { skip }, () => {
+    const file = join(folder, `${name}.bloom`);
+    writeFileSync(file, list());
+    // Lines can't contain line ends, and a URL is read without them.
+    const lines = texts.map((text) => Buffer.from(text.replaceAll("\n", "")).toString());
+    const found = new Set(tool(lines.join("\n"), "check", file).split("\n"));
+    requireAll(lines.map((line) => found.has(line)));
+  });
+
+  const here = app(name);
+  for (const { name, command, missing } of commands) {
+    test(`in ${name}`, { skip: skip || missing, timeout: 600_000 }, async () => {
+      const asked = JSON.stringify({ texts, blob: Buffer.from(list()).toString("base64") });
+      writeFileSync(join(here, "spellings.json"), asked);
+      const args = [...command.slice(1), join(here, "spellings.mjs")];
+      const { stdout } = await promisify(execFile)(command[0], args, { maxBuffer: 1 << 30 });
+      requireAll(JSON.parse(stdout));
+    });
+  }
+  return requireAll;
 }

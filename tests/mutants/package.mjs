@@ -100,12 +100,6 @@ export default {
     },
     {
       file: "js/boundary/stream.ts",
-      from: "  if (signal?.aborted) stop();\n",
-      to: "",
-      test: "api/load",
-    },
-    {
-      file: "js/boundary/stream.ts",
       from: "Math.min(milliseconds, 2 ** 31 - 1)",
       to: "milliseconds",
       test: "api/load",
@@ -120,7 +114,7 @@ export default {
       file: "js/boundary/stream.ts",
       from: "    void quietly(() => reader.cancel(error));\n",
       to: "",
-      test: "api/load",
+      test: "api/api",
     },
     {
       file: "js/boundary/stream.ts",
