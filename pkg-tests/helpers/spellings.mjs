@@ -98,73 +98,25 @@ export function* spellings(count, seed = 1) {
       : one(["%2e", "%2E", "\u3002", "\uff0e", "\uff61", "%E3%80%82", "%ef%bd%a1", "..", ".\u00ad", "\t."]);
   const named = (host, odd) => [...host].map((char) => (char === "." ? dot(odd) : letter(char, odd))).join("");
   const addresses = [
-    "192.0.2.7",
-    "3221225991",
-    "0xC0000207",
-    "030000001007",
-    "192.519",
-    "192.0.519",
-    "0300.0.0x2.7",
-    "192.0.2.0x7",
-    "192.0.2.07",
-    "192.0.2.7.",
+    ..."192.0.2.7 3221225991 0xC0000207 030000001007 192.519".split(" "),
+    ..."192.0.519 0300.0.0x2.7 192.0.2.0x7 192.0.2.07 192.0.2.7.".split(" "),
   ];
   const literals = ["[2001:db8::7]", "[2001:DB8:0:0:0:0:0:7]", "[2001:0db8::0.0.0.7]", "[2001:db8::7%25eth0]"];
   const umlauts = [
-    "xn--bcher-kva.example",
-    "bücher.example",
-    "b\u0075\u0308cher.example",
-    "BÜCHER.example",
-    "XN--BCHER-KVA.example",
-    "straße.example",
-    "STRA\u1e9eE.example",
-    "XN--strae-OQA.example",
+    ...["xn--bcher-kva.example", "bücher.example", "b\u0075\u0308cher.example", "BÜCHER.example"],
+    ...["XN--BCHER-KVA.example", "straße.example", "STRA\u1e9eE.example", "XN--strae-OQA.example"],
   ];
 
   for (let i = 0; i < count; i++) {
     const odd = one([0, 0.05, 0.15, 0.3]);
-    const scheme = often(0.5, "http:", [
-      "HTTP:",
-      "hTtP:",
-      "ht\ttp:",
-      "http\n:",
-      "",
-      "",
-      "\x01http:",
-      " http:",
-      "http:\t",
-    ]);
+    const schemes = ["HTTP:", "hTtP:", "ht\ttp:", "http\n:", "", "", "\x01http:", " http:", "http:\t"];
+    const scheme = often(0.5, "http:", schemes);
     const slashes = often(0.5, "//", [
-      "",
-      "/",
-      "\\\\",
-      "\\/",
-      "/\\",
-      "///",
-      "//\\",
-      "\\\\\\",
-      "/\t/",
-      "/\n\\",
-      "//\t",
-      "////",
+      ...["", "/", "\\\\", "\\/", "/\\", "///", "//\\", "\\\\\\", "/\t/", "/\n\\", "//\t", "////"],
     ]);
-    const user = often(0.7, "", [
-      "good.example@",
-      "u:p@",
-      "good.example%2f@",
-      "a@b@",
-      "@",
-      ":@",
-      "good.example:80@",
-      "%40@",
-      "evil:evil@@",
-      "\u3002@",
-      "good.example#@",
-      "x%5C@",
-      "good.example\uff0f@",
-      "\uff20",
-      "x\uff1a80@",
-    ]);
+    const users =
+      "good.example@ u:p@ good.example%2f@ a@b@ @ :@ good.example:80@ %40@ evil:evil@@ \u3002@ good.example#@ x%5C@";
+    const user = often(0.7, "", [...users.split(" "), "good.example\uff0f@", "\uff20", "x\uff1a80@"]);
     const kind = next();
     const plain = next() < 0.02 ? "xn--evil-.example" : "evil.example";
     const host =
@@ -179,21 +131,8 @@ export function* spellings(count, seed = 1) {
         : next() < 0.05
           ? one(INVISIBLE)
           : "";
-    const end = often(0.85, "", [
-      ".",
-      "..",
-      one(INVISIBLE),
-      "%2e",
-      "\u3002",
-      "%",
-      "%20",
-      "-",
-      "\uff0f",
-      "\uff05",
-      "\uff1a80",
-      "%00",
-      "%2f",
-    ]);
+    const ends = ". .. %2e \u3002 % %20 - \uff0f \uff05 \uff1a80 %00 %2f".split(" ");
+    const end = often(0.85, "", [...ends, one(INVISIBLE)]);
     const port = often(0.8, "", [":80", ":", ":8080", ":080", ":80\t", ":0"]);
     const path = often(0.5, `/${i}`, [
       `\\${i}`,

@@ -166,8 +166,8 @@ export default {
     },
     {
       file: "js/build/keystream.ts",
-      from: "      signal?.throwIfAborted();\n      if (done) break;",
-      to: "      if (done) break;",
+      from: '  signal?.addEventListener("abort", abort);\n',
+      to: "",
       test: "api/api",
     },
     {
