@@ -48,6 +48,8 @@ export const ODD_URLS = [
   "http://evil11.example./..//./a//b/",
   "http://evil12.example/%25%32%35%2525%%2",
   "http://evil13.example/a%2Fb%3Fc%23d#e",
+  "http://evil14.example/c/d/%252e%252e?x",
+  "http://evil14.example/c/d/%252e",
   "http://evil15.example/a?b?c//../d",
   "  http://evil16.example/ a b  ",
   "ht\ttp://ev\til17.example/",
@@ -75,6 +77,7 @@ export const ODD_URLS = [
   "http://bא\u200c.b/",
   // Hosts that some parsers refuse, and others don't.
   "http://bא.b/",
+  "http://中文א.b/",
   "http://١.shop/",
   "http://xn--a％41xn--.com/",
   "http://ｘn--aaxn--.com/",

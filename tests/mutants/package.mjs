@@ -454,12 +454,6 @@ export default {
     },
     {
       file: "js/plain/expressions.ts",
-      from: "(code === HYPHEN && bytes[i - 1] !== HYPHEN)",
-      to: "code === HYPHEN",
-      test: "url/url",
-    },
-    {
-      file: "js/plain/expressions.ts",
       from: "if (at === query) pathSlots[exact] = folders;",
       to: "if (at > query) pathSlots[exact] = folders;",
       test: "api/engines",
