@@ -59,6 +59,7 @@ export const ODD_URLS = [
   "http://evil20.example/\u0000\u001b",
   `http://evil30.example/${"a/".repeat(50_000)}?${"b%2541".repeat(1000)}`,
   `http://${"a.".repeat(50_000)}evil31.example/`,
+  `http://${`${"中".repeat(300)}.`.repeat(5)}evil31.example/`,
   // International hosts, of which some are invalid, and bytes that aren't text.
   "https://B\u00fccher.example/\u00fc?\u00fc#\u00fc",
   "http://ama\u00adzon.example/",
