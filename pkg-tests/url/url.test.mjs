@@ -77,7 +77,11 @@ const SPELLINGS = {
   "195.127.0.11": ["http://3279880203/", "http://[::ffff:c37f:b]/", "http://[64:ff9b::195.127.0.11]/"],
   "||evil.com^": ["http://evil.com./"],
   "http://evil.com/a": ["HTTP://EVIL.com:80/%2e%2e/a"],
-  "bad.example/a/": ["https://bad.example/b/../a/c.html", "https://bad.example/a/x%2F..%2F..%2Flogin.html"],
+  "bad.example/a/": [
+    "https://bad.example/b/../a/c.html",
+    "https://bad.example/a/x%2F..%2F..%2Flogin.html",
+    "http://bad.example/a/",
+  ],
   "worse.example/a?b": ["http://worse.example/a?b"],
 };
 const OTHERS = ["notevil.com", "bad.example/", "http://worse.example/a", "mailto:a@evil.com", "data:,evil.com", ""];

@@ -438,7 +438,7 @@ export default {
       file: "js/plain/engine.ts",
       from: "String(one.tagCounts) === String(another.tagCounts) && ",
       to: "",
-      test: "api/tags",
+      test: "api/engines",
     },
     {
       file: "js/plain/engine.ts",
@@ -456,7 +456,7 @@ export default {
       file: "js/plain/expressions.ts",
       from: "if (at === query) pathSlots[exact] = folders;",
       to: "if (at > query) pathSlots[exact] = folders;",
-      test: "api/engines",
+      test: "url/url",
     },
     {
       file: "js/plain/hashing.ts",
