@@ -165,6 +165,10 @@ test("bad input", () => {
     blob.set(name.subarray(0, 9), at);
     for (const { decode } of Object.values(engines)) fails("invalid_parameter", () => decode(seal(blob)));
   }
+  // Sets out of order, each with its length.
+  const sets = from({ a: ["1"], b: ["2"] })().toBytes();
+  sets.set([1, 1, 1, 0], Buffer.from(sets).indexOf(Uint8Array.of(1, 0, 1, 1)));
+  for (const { decode } of Object.values(engines)) fails("invalid_parameter", () => decode(seal(sets)));
   assert.deepEqual(from({ "größe א\u200b": ["key"] })().tags("key"), ["größe א\u200b"]);
   for (const lists of [[["a"]], "a", undefined, new Proxy(new Map(), {}), Object.create(Map.prototype)])
     fails("invalid_parameter", from(lists));

@@ -78,7 +78,7 @@ export const ODD_URLS = [
   "http://bא\u200c.b/",
   // Hosts that some parsers refuse, and others don't.
   "http://bא.b/",
-  "http://中文א.b/",
+  "http://\u{1df40}中x.example/",
   "http://١.shop/",
   "http://xn--a％41xn--.com/",
   "http://ｘn--aaxn--.com/",

@@ -455,7 +455,7 @@ export default {
     {
       file: "js/plain/expressions.ts",
       from: "if (at === query) pathSlots[exact] = folders;",
-      to: "if (at > query) pathSlots[exact] = folders;",
+      to: "if (at === query) pathSlots[exact] = 4;",
       test: "url/url",
     },
     {
@@ -610,7 +610,7 @@ export default {
     },
     {
       file: "js/wasm/engine.ts",
-      from: "    sets.delete(-1);\n",
+      from: "    if (set === -3) throw this.#refused(key as Key);\n",
       to: "",
       test: "api/tags",
     },
