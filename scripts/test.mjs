@@ -199,7 +199,6 @@ const tiers = {
       await step("cargo build --release --workspace --locked --quiet");
       await build();
       await step(`${NODE}=${8 * QUARTER} pkg-tests/api/hostile.test.mjs`, { MUTATIONS: 300_000 });
-      await step(`${NODE}=${8 * QUARTER} pkg-tests/url/url.test.mjs`, { URLS: 300_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/api/exhaustion.long.test.mjs`, { EVERY: 1 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/api/reader-linear.long.test.mjs`, { LENGTH: 125_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/api/handles.long.test.mjs`, { FILTERS: 1_000_000, STEPS: 300_000 });

@@ -19,6 +19,15 @@ const { BloomFilter, CountingBloomFilter, RibbonFilter } = full;
 
 const encode = (text) => new TextEncoder().encode(text);
 
+/** The entry for pages, in another copy of the package. */
+async function another() {
+  const copy = join(folder, "for-pages");
+  cpSync(join(folder, "node_modules/bloom-wasm"), copy, { recursive: true });
+  const page = await import(pathToFileURL(join(copy, "dist/bloom.inline.js")).href);
+  assert.notEqual(page.FilterError, full.FilterError);
+  return page;
+}
+
 /** A filter of these keys, as read by an import. */
 const filterOf = ({ decode }, keys, options = { fpr: 1e-9 }) => decode(RibbonFilter.from(keys, options).toBytes());
 
@@ -110,42 +119,6 @@ function sameInfo(one, other, what) {
     assert.ok(near(one[name], other[name]), `${what}, ${name}: ${one[name]}, not ${other[name]}`);
 }
 
-/** How often something reads from a filter's bytes or from a key's. */
-function reads(run) {
-  const { getInt32, getUint8 } = DataView.prototype;
-  let count = 0;
-  const counting = (read) =>
-    function (...at) {
-      count++;
-      return read.apply(this, at);
-    };
-  Object.assign(DataView.prototype, { getInt32: counting(getInt32), getUint8: counting(getUint8) });
-  try {
-    run();
-  } finally {
-    Object.assign(DataView.prototype, { getInt32, getUint8 });
-  }
-  return count;
-}
-
-test("in the reader, a non-member costs no more with an allowlist, and a false positive does", () => {
-  const [keys, allow, nonmembers] = ["key", "good", "new"].map((its) => Array.from({ length: 999 }, (_, i) => its + i));
-  for (const Class of [RibbonFilter, BloomFilter]) {
-    const [plain, allowing] = [[], allow].map((allow) =>
-      reader.decode(Class.from(keys, { fpr: 0.1, seed: 7n, allow }).toBytes()),
-    );
-    assert.deepEqual([plain.info().layers, allowing.info().layers], [0, 1]);
-    const [absent, present] = [false, true].map((is) => nonmembers.filter((key) => plain.has(key) === is));
-    assert.ok(absent.length > 800 && present.length > 50, `${absent.length}, ${present.length}`);
-    for (const key of absent)
-      assert.equal(
-        reads(() => allowing.has(key)),
-        reads(() => plain.has(key)),
-      );
-    for (const key of present) assert.ok(reads(() => allowing.has(key)) > reads(() => plain.has(key)));
-  }
-});
-
 testEach("questions of every type", (engine) => {
   const list = ["", "a", "größe", "\ud800", "😀", "x".repeat(31), "y".repeat(32), "z".repeat(200), "é".repeat(20_000)];
   const filter = filterOf(engine, list);
@@ -155,81 +128,54 @@ testEach("questions of every type", (engine) => {
   }
   assert.ok(filter.has(new Uint8Array(encode("..a..").buffer, 2, 1)), "a part of a buffer");
   assert.deepEqual(filter.hasMany(["a", "b", encode("")]), Uint8Array.of(1, 0, 1));
-  assert.deepEqual(filter.hasMany([]), new Uint8Array(0));
   assert.deepEqual(filter.hasMany(new Set()), new Uint8Array(0));
   assert.ok(filter.hasAny(["b", "a"]) && !filter.hasAny([]) && !filter.hasAny(["b"]));
   assert.ok(filter.hasAll(["a", "größe"]) && filter.hasAll([]) && !filter.hasAll(["a", "b"]));
   const text = encode("a\r\n\nb\n\rgröße\ngröße\r\n\ngröße\r");
   assert.deepEqual(filter.hasLines(text), Uint8Array.of(1, 0, 0, 0, 1, 0, 1));
-  assert.deepEqual(filter.hasLines(encode("a\n\nx\r\na\r\n")), Uint8Array.of(1, 0, 0, 1));
+  // An empty line isn't a key, even if the empty key is a member.
+  assert.deepEqual(filter.hasLines(encode("a\n\nx\r\n\r\na\r\n")), Uint8Array.of(1, 0, 0, 0, 1));
   assert.deepEqual(filter.hasLines(new Uint8Array(0)), new Uint8Array(0));
   for (const key of [42, 1n, true, null, undefined, {}, [], [1], new ArrayBuffer(1), new Uint16Array(1), Symbol("a")]) {
     fails("invalid_key", () => filter.has(key));
     fails("invalid_key", () => filter.hasMany([key]));
   }
-  for (const keys of ["a", new Uint8Array(1), 5, null, undefined, {}]) {
+  for (const keys of ["a", new Uint8Array(0), new Uint8Array(1), 5, null, undefined, {}]) {
     for (const method of ["hasAny", "hasAll", "hasMany"]) fails("invalid_key", () => filter[method](keys));
   }
   for (const text of ["a", undefined, [1]]) fails("invalid_key", () => filter.hasLines(text));
-  fails("invalid_key", () => filter.hasUrl(5));
-  fails("invalid_key", () => filter.hasPassword(new Uint8Array(1)));
+  for (const ask of ["hasUrl", "matchUrl", "urlTags"]) {
+    for (const url of [undefined, 1, { href: "https://a.example/" }, new Uint8Array(3)])
+      fails("invalid_key", () => filter[ask](url));
+    fails("wrong_profile", () => filter[ask]("https://a.example/"), /profile url/);
+  }
+  for (const password of [null, 1, new Uint8Array(3), new String("a")])
+    fails("invalid_key", () => filter.hasPassword(password));
+  fails("wrong_profile", () => filter.hasPassword("a"), /profile password/);
+  const urls = filterOf(engine, ["a.example"], { profile: "url" });
+  fails("wrong_profile", () => urls.hasPassword("a"), /profile password/);
   assert.ok(filter.has("a"), "after all these errors");
 });
 
-test("errors, in the same words", () => {
+testEach("what is no blob, and what it may be instead", ({ decode }) => {
   const bytes = RibbonFilter.from(["a"]).toBytes();
-  const same = (code, run) => {
-    const words = Object.values(engines).map((its) => {
-      let words;
-      fails(code, () => {
-        try {
-          run(its);
-        } catch (error) {
-          words = error.message;
-          throw error;
-        }
-      });
-      return words;
-    });
-    assert.equal(words[0], words[1]);
-    return words[0];
-  };
-  const raw = "the filter was built with the profile raw, not";
-  for (const ask of ["hasUrl", "matchUrl", "urlTags"])
-    assert.equal(
-      same("wrong_profile", (its) => its.decode(bytes)[ask]("https://a.example/")),
-      `${raw} url; build it with the profile url`,
-    );
-  assert.equal(
-    same("wrong_profile", (its) => its.decode(bytes).hasPassword("a")),
-    `${raw} password; build it with the profile password`,
-  );
-  const foreign = same("not_a_filter", (its) => its.decode(gzipSync(bytes)));
-  assert.match(foreign, /^this is not a bloom-wasm blob; is it .* a feed's manifest, gzipped, .* other software\?$/);
+  fails("not_a_filter", () => decode(gzipSync(bytes)), /gzipped/);
   for (const [given, words] of [
-    [undefined, "not undefined"],
-    [null, "not null"],
-    [5, "not number"],
-    [[1, 2], "not an array"],
-    [{}, "not object"],
-    ["list.bloom", "not string; read a file without an encoding, and give a URL to load"],
-    [Promise.resolve(bytes), "not a promise; await it"],
-    [new Proxy(new ArrayBuffer(1), {}), "not object; is it a Proxy, or transferred?"],
+    [undefined, /not undefined/],
+    [null, /not null/],
+    [[1, 2], /not an array/],
+    ["list.bloom", /without an encoding/],
+    [Promise.resolve(bytes), /not a promise; await it/],
+    [new Proxy(new ArrayBuffer(1), {}), /is it a Proxy/],
   ])
-    assert.equal(
-      same("invalid_parameter", (its) => its.decode(given)),
-      `bytes must be an ArrayBuffer or a Uint8Array, ${words}`,
-    );
+    fails("invalid_parameter", () => decode(given), words);
 });
 
 test("strings of every length and alphabet are the bytes that TextEncoder makes of them, alone and in batches", async () => {
-  // The entry for pages, in its own copy: it has a higher limit for strings that a loop writes into WebAssembly.
-  const copy = join(folder, "for-pages");
-  cpSync(join(folder, "node_modules/bloom-wasm"), copy, { recursive: true });
-  const page = await import(pathToFileURL(join(copy, "dist/bloom.inline.js")).href);
-  assert.notEqual(page.FilterError, full.FilterError);
+  // It has a higher limit for strings that a loop writes into WebAssembly.
+  const page = await another();
   const alphabets = ["a", "é", "語", "😀", "\ud800", "\udc00", "\0", "\x7f", "\x80"];
-  const lengths = [0, 1, 2, 31, 32, 33, 149, 150, 151, 1365, 1366, 3000, 4096, 4097, 65_535, 65_536, 100_000];
+  const lengths = [0, 1, 2, 15, 16, 31, 32, 33, 149, 150, 151, 1365, 1366, 5461, 5462, 65_535, 65_536, 100_000];
   const keys = lengths.flatMap((length) =>
     alphabets.flatMap((letter) => [letter.repeat(length), "a".repeat(length) + letter]),
   );
@@ -260,7 +206,7 @@ test("strings of every length and alphabet are the bytes that TextEncoder makes 
 
 testEach("lines around the border of a chunk", (engine) => {
   const line = (length, end) => "x".repeat(length) + end;
-  for (const first of [65_533, 65_534, 65_535, 65_536, 65_537, 131_072, 200_000]) {
+  for (const first of [65_534, 65_535, 65_536, 65_537, 131_072]) {
     for (const end of ["\n", "\r\n"]) {
       const keys = ["a", line(first - 2 - end.length, ""), "b", "", line(70_000, ""), "c"];
       const text = encode(keys.join(end));
@@ -296,30 +242,16 @@ testEach("a byte order mark isn't part of the first line, wherever a text is rea
   }
 });
 
-testEach("an empty line isn't a key, even if the empty key is a member", (engine) => {
-  const filter = filterOf(engine, [""]);
-  assert.ok(filter.has(""));
-  assert.deepEqual([...filter.hasLines(encode("\n\r\n\n"))], [0, 0, 0]);
-});
-
 testEach("a view of bytes counts only as its own part, and a long key to its last byte", (engine) => {
   const bytes = encode("before|evil.example|after");
-  const filter = filterOf(engine, [bytes.subarray(7, 19)]);
-  assert.deepEqual(
-    [filter.has("evil.example"), filter.has(bytes.subarray(7, 19)), filter.has(bytes)],
-    [true, true, false],
-  );
+  const filter = filterOf(engine, [bytes.subarray(7, 19), "a"]);
+  assert.deepEqual([...filter.hasMany(["evil.example", bytes.subarray(7, 19), bytes])], [1, 1, 0]);
   assert.deepEqual([...filter.hasLines(bytes.subarray(7, 19))], [1]);
-  for (const length of [65_535, 65_536, 70_000, 1_000_000]) {
-    const long = "x".repeat(length);
-    const long1 = filterOf(engine, [`${long}1`, encode(`${long}2`)]);
-    assert.deepEqual([...long1.hasMany([`${long}1`, `${long}2`, `${long}3`, long])], [1, 1, 0, 0]);
-    assert.deepEqual([long1.has(encode(`${long}2`)), long1.has(`${long}3`)], [true, false]);
-  }
-});
-
-testEach("a key of 2^27 characters between others", (engine) => {
-  assert.deepEqual([...filterOf(engine, ["a"]).hasMany(["a", "x".repeat(2 ** 27), "a"])], [1, 0, 1]);
+  const long = "x".repeat(1_000_000);
+  const of = filterOf(engine, [`${long}1`, encode(`${long}2`)]);
+  assert.deepEqual([...of.hasMany([`${long}1`, `${long}2`, `${long}3`, long])], [1, 1, 0, 0]);
+  assert.deepEqual([of.has(encode(`${long}2`)), of.has(`${long}3`)], [true, false]);
+  assert.deepEqual([...filter.hasMany(["a", "x".repeat(2 ** 27), "a"])], [1, 0, 1]);
 });
 
 testEach("bytes whose buffer was transferred or has shrunk are neither a key nor an empty list", (engine) => {
@@ -355,24 +287,6 @@ testEach("objects that only look like a Uint8Array or a URL", (engine) => {
   for (const url of [new Proxy(new URL("http://a.b"), {}), Object.create(URL.prototype)])
     fails("invalid_key", () => urls.hasUrl(url));
   assert.ok(filter.has("a") && urls.hasUrl("evil.example") && urls.hasUrl(new URL("http://evil.example")));
-});
-
-test("a key for which the reader has no memory is too_large, and the next one is answered", () => {
-  const filter = reader.decode(full.BloomFilter.from(["a"]).toBytes());
-  const long = new Uint8Array(2 ** 20);
-  const whole = globalThis.Uint8Array;
-  globalThis.Uint8Array = new Proxy(whole, {
-    construct(target, [length, ...rest]) {
-      if (length >= 2 ** 20) throw new RangeError("Array buffer allocation failed");
-      return Reflect.construct(target, [length, ...rest]);
-    },
-  });
-  try {
-    fails("too_large", () => filter.has(long));
-    assert.ok(filter.has("a") && !filter.has("b"));
-  } finally {
-    globalThis.Uint8Array = whole;
-  }
 });
 
 /** Every question, and everything else that a filter can do. */
@@ -455,6 +369,15 @@ testEach("a copy, a Proxy and objects that aren't filters throw, and never answe
   fails("freed", () => filter.has("key-1"));
 });
 
+/** More bits than one multiplication of 32 bits can spread keys over. */
+test("a filter of more than 2^28 bits", () => {
+  const filter = new BloomFilter(2 ** 28 + 9, 4);
+  const keys = Array.from({ length: 300 }, (_, i) => `key ${i}`);
+  filter.addMany(keys);
+  const read = reader.decode(filter.toBytes());
+  assert.ok(read.hasAll(keys) && !read.hasAny(keys.map((key) => `${key}!`)));
+});
+
 testEach("info describes the blob", ({ decode }) => {
   const built = BloomFilter.from(["a", "b"], {
     fpr: 0.01,
@@ -512,19 +435,24 @@ testEach("equals: kind, parameters and contents count, but not the name and the 
   ];
   for (const other of others) assert.ok(!filter.equals(other) && !other.equals(filter) && other.equals(other.clone()));
   for (const none of [{}, null, undefined, "filter", filter.toBytes()]) assert.equal(filter.equals(none), false);
-  // Tags of the same sets under other names, and of others.
-  const tagged = (lists) => decode(RibbonFilter.fromTagged(lists).toBytes());
-  assert.ok(tagged({ a: ["1"], b: ["2"] }).equals(tagged({ a: ["1"], b: ["2"] })));
-  assert.ok(!tagged({ a: ["1"], b: ["2"] }).equals(tagged({ a: ["1"], c: ["2"] })));
+  // Tags of the same sets under other names, and of as many keys that are counted otherwise.
+  const tagged = (lists) => RibbonFilter.fromTagged(lists).toBytes();
+  const blob = tagged({ a: ["1"], b: ["2"] });
+  assert.ok(decode(blob).equals(decode(tagged({ a: ["1"], b: ["2"] }))));
+  assert.ok(!decode(blob).equals(decode(tagged({ a: ["1"], c: ["2"] }))));
+  const counts = Buffer.from(blob).indexOf(Uint8Array.of(2, 1, 0, 0, 0, 1, 0, 0, 0));
+  assert.ok(!decode(blob).equals(decode(seal(blob.with(counts + 1, 2)))));
 });
 
-test("a filter of WebAssembly and one of plain JavaScript can't be compared or merged, and say so", () => {
+test("filters of the two, and of another copy of the package, can't be compared or merged", async () => {
+  const { decode } = await another();
   for (const kind of [BloomFilter, CountingBloomFilter]) {
     const filter = kind.from(["a"]);
-    const other = reader.decode(filter.toBytes());
-    for (const method of ["equals", "union", "intersect"]) fails("incompatible", () => filter[method](other));
-    fails("incompatible", () => other.equals(filter), /toBytes/);
-    assert.deepEqual(other.toBytes(), filter.toBytes());
+    const others = [reader.decode(filter.toBytes()), decode(filter.toBytes())];
+    for (const other of others) {
+      for (const method of ["equals", "union", "intersect"]) fails("incompatible", () => filter[method](other));
+      assert.throws(() => other.equals(filter), { code: "incompatible", message: /toBytes/ });
+    }
   }
 });
 

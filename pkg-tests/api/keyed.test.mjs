@@ -54,10 +54,8 @@ for (const [name, make] of Object.entries(makers)) {
     for (const { decode } of Object.values(engines)) {
       const read = decode(bytes, { secret });
       assert.ok(keys.every((key) => read.has(key)));
-      assert.ok(read.hasMany(keys).every((answer) => answer === 1));
       assert.ok(nonmembers.filter((key) => read.has(key)).length < 100);
-      assert.ok(read.info().keyed && read.equals(read.clone()));
-      assert.ok(read.clone().has("key-1"));
+      assert.ok(read.info().keyed && read.clone().has("key-1"));
       await fails("secret_required", () => decode(bytes));
       await fails("wrong_secret", () => decode(bytes, { secret: other }));
     }
@@ -94,7 +92,7 @@ test("values that aren't a secret", async () => {
   assert.ok([RibbonFilter.from(keys).toBytes()].map(decode)[0].has("key-1"));
 });
 
-test("a secret is copied, and may be a Buffer", async () => {
+testEach("a secret is copied, and may be a Buffer", async ({ load }) => {
   const own = Buffer.from(secret);
   const loading = load(RibbonFilter.from(keys, { secret: own }).toBytes(), { secret: own });
   own.fill(0);

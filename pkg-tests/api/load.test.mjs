@@ -23,7 +23,7 @@ import { collectGarbage } from "../helpers/following.mjs";
 import { CATCH_MEMORY, folder } from "../helpers/installed.mjs";
 import { createServer } from "../helpers/server.mjs";
 
-const { BloomFilter } = full;
+const { BloomFilter, RibbonFilter } = full;
 
 const blob = BloomFilter.from(
   Array.from({ length: 100_000 }, (_, i) => `key ${i}`),
@@ -73,9 +73,9 @@ testEach("every kind of source", async ({ load }) => {
     `${address}/unknown-length`,
   ];
   for (const source of sources) assert.ok(isServed(await load(source)), String(source));
-  const calls = [];
-  await load("https://elsewhere.example/f", { fetch: (...args) => (calls.push(args), fetch(url)) });
-  assert.equal(calls[0][0], "https://elsewhere.example/f");
+  const asked = [];
+  await load("https://elsewhere.example/f", { fetch: (input) => (asked.push(input), fetch(url)) });
+  assert.deepEqual(asked, ["https://elsewhere.example/f"]);
 });
 
 testEach("a small file that a bundler has inlined is loaded without a request", async ({ load }, _, t) => {
@@ -84,32 +84,24 @@ testEach("a small file that a bundler has inlined is loaded without a request", 
   for (const source of [inlined, new URL(inlined), ` ${inlined}`]) assert.ok(isServed(await load(source)));
   await assert.rejects(load(`${inlined}?`), { code: "network" });
   await assert.rejects(load(inlined.slice(0, -400)), { code: "truncated" });
-});
-
-testEach("data: URLs in other forms are read by fetch", async ({ load }) => {
-  const data = Buffer.from(blob).toString("base64");
-  for (const rest of [encodeURIComponent(data), `${data}#list`, data.replace(/.{76}/g, "$& ")]) {
-    const source = `data:application/octet-stream;base64,${rest}`;
-    assert.ok(isServed(await load(source)), rest.slice(-20));
-  }
-});
-
-testEach("the Content-Length of a compressed blob is not the blob's", async ({ load }) => {
-  const totals = new Set();
-  const loaded = await load(`${address}/gzip`, { onProgress: ({ total }) => totals.add(total) });
-  assert.ok(isServed(loaded));
-  assert.deepEqual([...totals], [undefined]);
+  t.mock.restoreAll();
+  const [, data] = inlined.split(",");
+  for (const other of [encodeURIComponent(data), `${data}#list`, data.replace(/.{76}/g, "$& ")])
+    assert.ok(isServed(await load(`data:application/octet-stream;base64,${other}`)), other.slice(-20));
 });
 
 testEach("pieces of any length", async ({ load }) => {
-  for (const length of [1, 7, 31, 33, 1000, 65_535, 65_537]) {
-    const bytes = length < 100 ? BloomFilter.from(["a", "b", "c"], { fpr: 1e-9 }).toBytes() : blob;
+  // A short one, of which more bytes are read at once than it has.
+  const short = RibbonFilter.from(["a"], { fpr: 1e-9 }).toBytes();
+  for (const length of [1, 7, 33, 65_535, 65_537]) {
+    const bytes = length < 100 ? short : blob;
     const pieces = function* () {
       for (let at = 0; at < bytes.length; at += length) yield bytes.slice(at, at + length);
       yield new Uint8Array(0);
     };
     const loaded = await load(new Response(ReadableStream.from(pieces())));
     assert.deepEqual(loaded.toBytes(), bytes, `pieces of ${length}`);
+    assert.ok(loaded.has(length < 100 ? "a" : "key 1"));
   }
 });
 
@@ -137,16 +129,9 @@ testEach("failures have their codes", async ({ load }) => {
   await assert.rejects(load(Promise.reject(new TypeError("fetch failed"))), { code: "network" });
   const used = await fetch(`${address}/blob`);
   await used.arrayBuffer();
-  await assert.rejects(load(used), { code: "invalid_parameter" });
-  for (const [source, not] of [
-    [undefined, "undefined"],
-    [null, "null"],
-    [5, "number"],
-    [{}, "object"],
-  ]) {
-    const message = `load takes a URL, Request, Response, Blob or bytes, not ${not}`;
-    await assert.rejects(load(source), { code: "invalid_parameter", message });
-  }
+  await assert.rejects(load(used), { code: "invalid_parameter", message: /read already/ });
+  for (const source of [undefined, null, 5, {}, Promise.resolve()])
+    await assert.rejects(load(source), { code: "invalid_parameter", message: /Response, Blob or bytes, not/ });
 });
 
 testEach("a connection that the server closes as it is used again is no failure", async ({ load }) => {
@@ -215,62 +200,42 @@ testEach("only a GET whose connection was reset before the answer is made once m
   }
 });
 
-testEach("the error for an incomplete blob says where it came from", async ({ load }) => {
-  const altered = blob.slice();
-  altered[1000] ^= 1;
-  const damaged = {
-    not_a_filter: "<!doctype html>",
-    truncated: blob.slice(0, -1),
-    trailing_bytes: Buffer.concat([blob, blob]),
-    checksum_mismatch: altered,
-    integrity: blob,
-    too_large: blob,
-  };
+testEach("an error says where the bytes came from, without a user, a query or contents", async ({ load }) => {
+  const damaged = { not_a_filter: "<!doctype html>", truncated: blob.slice(0, -1), integrity: blob, too_large: blob };
   for (const [code, body] of Object.entries(damaged)) {
     const bytes = Buffer.from(body);
-    const path = join(folder, `${code}.bloom`);
-    writeFileSync(path, bytes);
-    const url = `https://lists.example/${code}.bloom?token=secret`;
+    const options = {
+      fetch: async () => new Response(bytes),
+      ...(code === "integrity" && { integrity: `sha256-${"A".repeat(43)}=` }),
+      ...(code === "too_large" && { maxBytes: 1000 }),
+    };
+    const url = `https://me:secret@lists.example/${code}.bloom?token=secret`;
     const shown = `https://lists.example/${code}.bloom?...`;
-    const data = `data:application/octet-stream;base64,${bytes.toString("base64")}`;
-    const response = new Response(bytes);
-    Object.defineProperty(response, "url", { value: "https://lists.example/after/a/redirect" });
-    const sources = [
+    const path = pathToFileURL(join(folder, `${code}.bloom`));
+    writeFileSync(path, bytes);
+    const redirected = new Response(bytes);
+    Object.defineProperty(redirected, "url", { value: "https://lists.example/after/a/redirect" });
+    const plain = await load(bytes, options).then(assert.fail, (error) => error);
+    assert.equal(plain.code, code);
+    for (const [source, name] of [
       [url, shown],
       [new URL(url), shown],
-      [new Request(url), shown],
-      [pathToFileURL(path), pathToFileURL(path).href],
-      [response, "https://lists.example/after/a/redirect"],
-      [data, "the data: URL"],
-      [bytes, undefined],
-    ];
-    for (const [source, name] of sources) {
-      const options = {
-        fetch: async () => new Response(bytes),
-        ...(code === "integrity" && { integrity: `sha256-${"A".repeat(43)}=` }),
-        ...(code === "too_large" && { maxBytes: 1000 }),
-      };
-      const asked = source === response ? response.clone() : source;
-      if (source === response) Object.defineProperty(asked, "url", { value: response.url });
-      const error = await load(asked, options).then(assert.fail, (error) => error);
-      assert.equal(error.code, code);
-      assert.equal(error.message.startsWith(`${name}: `), name !== undefined, error.message);
-      assert.ok(!/base64|secret/.test(error.message) && error.message.length < 300, error.message);
-      // A message without a name stays as it is.
-      const plain = await load(bytes, options).then(assert.fail, (error) => error);
-      assert.ok(error.message.endsWith(plain.message), error.message);
-      if (name) assert.equal(error.cause.message, plain.message);
+      [new Request(url.replace("me:secret@", "")), shown],
+      [path, path.href],
+      [redirected, "https://lists.example/after/a/redirect"],
+      [`data:application/octet-stream;base64,${bytes.toString("base64")}`, "the data: URL"],
+    ]) {
+      const error = await load(source, options).then(assert.fail, (error) => error);
+      assert.deepEqual([error.code, error.message], [code, `${name}: ${plain.message}`]);
+      assert.equal(error.cause.message, plain.message);
     }
   }
   await assert.rejects(load(`${address}/broken`), (error) => {
     assert.ok(error.message.startsWith(`${address}/broken: the transfer broke off`), error.message);
     return error.code === "network" && error.cause instanceof TypeError;
   });
-  const missing = () => Promise.resolve(new Response("", { status: 404 }));
-  await assert.rejects(load("data:,x", { fetch: missing }), { message: "the data: URL answered with status 404" });
-  await assert.rejects(load("data:,secret", { fetch: () => Promise.reject(new TypeError("no")) }), {
-    message: "the data: URL could not be fetched: no",
-  });
+  for (const fetch of [async () => new Response("", { status: 404 }), () => Promise.reject(new TypeError("no"))])
+    await assert.rejects(load("data:,secret", { fetch }), { message: /^the data: URL (answered|could)/ });
 });
 
 testEach("an abort rejects with the signal's reason, before, between and during reads", async ({ load }) => {
@@ -296,10 +261,10 @@ testEach("a Request's own signal stops loading, too", async ({ load }) => {
     const loading = load(request, { ...options, onProgress: () => stop.abort(reason) });
     await assert.rejects(loading, reason);
     await assert.rejects(load(request, options), reason);
-    const other = new AbortController();
-    const never = new Request(`${address}/hanging`, { signal: new AbortController().signal });
-    await assert.rejects(load(never, { signal: other.signal, onProgress: () => other.abort(reason) }), reason);
   }
+  const other = new AbortController();
+  const never = new Request(`${address}/hanging`, { signal: new AbortController().signal });
+  await assert.rejects(load(never, { signal: other.signal, onProgress: () => other.abort(reason) }), reason);
 });
 
 testEach("a promise that rejects after something else has failed isn't reported as unhandled", async ({ load }) => {
@@ -340,18 +305,6 @@ testEach(
     await closed;
   },
 );
-
-testEach("the caller's own errors are passed on unchanged", async ({ load }) => {
-  const mine = new TypeError("mine");
-  await assert.rejects(
-    load(blob, {
-      onProgress: () => {
-        throw mine;
-      },
-    }),
-    mine,
-  );
-});
 
 /**
  * Streams a blob in. Returns "loaded" or the code of a failure, and by how many bytes WebAssembly's memory grows beyond
@@ -394,51 +347,29 @@ test("a body takes no more memory than the blob, and 256 KiB, also if it is dama
   }
 });
 
-testEach("maxBytes and integrity", async ({ load }) => {
-  assert.ok(await load(blob, { maxBytes: blob.length }));
-  await assert.rejects(load(blob, { maxBytes: blob.length - 1 }), { code: "too_large" });
-  await assert.rejects(load(`${address}/unknown-length`, { maxBytes: 100 }), { code: "too_large" });
-  for (const bits of [256, 384, 512]) {
-    const integrity = `sha${bits}-${createHash(`sha${bits}`).update(blob).digest("base64")}`;
-    assert.ok(await load(`${address}/blob`, { integrity }));
-    const other = blob.slice();
-    other[other.length - 1] ^= 1;
-    await assert.rejects(load(other, { integrity }), { code: "integrity" });
-  }
-  await assert.rejects(load(blob, { integrity: "md5-abc" }), { code: "integrity" });
-});
-
 testEach("integrity goes by the strongest of its hashes, as in a script tag", async ({ load }) => {
   const hash = (bits, encoding = "base64") => `sha${bits}-${createHash(`sha${bits}`).update(blob).digest(encoding)}`;
   const wrong = (bits) => `sha${bits}-${createHash(`sha${bits}`).update("another").digest("base64")}`;
-  const right = [
-    hash(256),
+  for (const integrity of [
     ` ${hash(256)}\n`,
     `${hash(256)}?option ${wrong(256)}`,
-    `${wrong(256)}\t${hash(256)}`,
     `${wrong(256)} ${hash(384)}`,
-    `${hash(512)} ${wrong(384)} ${wrong(256)}`,
+    `${hash(512)} ${wrong(384)}`,
     `md5-abc ${hash(256)} sha999-abc`,
-    hash(256, "base64url"),
     hash(512, "base64url"),
     hash(384).replace(/=+$/, ""),
-    `sha512 ${hash(256)}`,
-  ];
-  for (const integrity of right) assert.ok(await load(blob, { integrity }), integrity);
-  const refused = [
+  ])
+    assert.ok(await load(blob, { integrity }), integrity);
+  for (const integrity of [
     `${hash(256)} ${wrong(512)}`,
-    `${wrong(384)} ${hash(256)}`,
     wrong(256),
     "",
-    " ",
     "md5-abc",
     "sha256-",
-    "sha256",
     `x${hash(256)}`,
     hash(256).slice(0, -4),
     `SHA-256-${hash(256)}`,
-  ];
-  for (const integrity of refused)
+  ])
     await assert.rejects(load(blob, { integrity }), { name: "FilterError", code: "integrity" }, integrity);
 });
 
@@ -467,20 +398,16 @@ testEach(
     assert.ok(isServed(await load(response, { maxBytes: blob.length, onProgress: (progress) => seen.push(progress) })));
     assert.equal(seen.at(-1).loaded, blob.length);
     await assert.rejects(load(saying(10, "cors").response, { maxBytes: blob.length - 1 }), { code: "too_large" });
-    for (const [path, maxBytes, code] of [
-      ["gzip", blob.length, undefined],
-      ["gzip", blob.length - 1, "too_large"],
-      ["blob", blob.length - 1, "too_large"],
-    ]) {
-      assert.equal(
-        await load(`${address}/${path}`, { maxBytes }).then(
-          () => undefined,
-          (error) => error.code,
-        ),
-        code,
-        path,
-      );
+    for (const path of ["gzip", "blob", "unknown-length"]) {
+      assert.ok(isServed(await load(`${address}/${path}`, { maxBytes: blob.length })), path);
+      await assert.rejects(load(`${address}/${path}`, { maxBytes: blob.length - 1 }), { code: "too_large" }, path);
     }
+    // It isn't left open.
+    let cancelled = false;
+    const body = new ReadableStream({ cancel: () => void (cancelled = true) });
+    const long = new Response(body, { headers: { "content-length": "1000" } });
+    await assert.rejects(load(long, { maxBytes: 10 }), { code: "too_large" });
+    assert.ok(cancelled);
   },
 );
 
@@ -516,15 +443,11 @@ testEach(
     let chunks = 0;
     await assert.rejects(load(file, { signal: stop.signal, onProgress: () => (chunks++, stop.abort(reason)) }), reason);
     assert.equal(chunks, 1, "it goes on after an abort");
-    const own = new Error("mine");
-    await assert.rejects(
-      load(file, {
-        onProgress: () => {
-          throw own;
-        },
-      }),
-      own,
-    );
+    const own = new TypeError("mine");
+    const onProgress = () => {
+      throw own;
+    };
+    await assert.rejects(load(file, { onProgress }), own);
     await assert.rejects(load(file, { maxBytes: blob.length - 1 }), { code: "too_large" });
     await assert.rejects(load(file, { integrity: "sha256-" }), { code: "integrity" });
     writeFileSync(join(folder, "text"), "x".repeat(200_000));
@@ -567,11 +490,6 @@ testEach(
     await assert.rejects(load("file:///dev/null"), { code: "truncated" });
     await assert.rejects(load("file:///proc/self/status"), { code: "not_a_filter" });
     await assert.rejects(load("file:///proc/self/status", { maxBytes: 10 }), { code: "too_large" });
-    await assert.rejects(load("file:///none/here"), { code: "network", message: /ENOENT/ });
-    await assert.rejects(load(pathToFileURL(join(folder, "f.bloom", "below"))), {
-      code: "network",
-      message: /ENOTDIR/,
-    });
     const pipe = join(folder, "pipe");
     rmSync(pipe, { force: true });
     execFileSync("mkfifo", [pipe]);
@@ -602,30 +520,16 @@ testEach("options of a wrong type, and bodies with another reader", async ({ loa
     { onProgress: 5 },
     { integrity: 5 },
     { integrity: null },
-    { maxBytes: 1n },
+    ...[1n, "5MB", NaN, -1].map((maxBytes) => ({ maxBytes })),
+    ...[0, -1, NaN, "1", null].map((timeout) => ({ timeout })),
     { fetch: 5 },
   ]) {
     await rejected(load(blob, options));
   }
-  await rejected(load(Promise.resolve()));
   const response = new Response(blob);
   response.body.getReader();
   await rejected(load(response));
   await assert.rejects(load("file://host with space/"), { code: "network" });
-});
-
-testEach("a maxBytes that isn't a number of 0 or more is refused", async ({ load }) => {
-  for (const maxBytes of ["5MB", NaN, -1])
-    await assert.rejects(load(new Uint8Array(1), { maxBytes }), { code: "invalid_parameter" });
-});
-
-testEach("a body that is too large by its header is not left open", async ({ load }) => {
-  let cancelled = false;
-  const body = new ReadableStream({ cancel: () => void (cancelled = true) });
-  await assert.rejects(load(new Response(body, { headers: { "content-length": "1000" } }), { maxBytes: 10 }), {
-    code: "too_large",
-  });
-  assert.ok(cancelled);
 });
 
 test("integrity holds while other filters grow the memory", async () => {
@@ -642,16 +546,12 @@ test("integrity holds while other filters grow the memory", async () => {
   held.forEach((one) => one.free());
 });
 
-testEach("for a path instead of a URL, the message says how to load a file", async ({ load }) => {
-  for (const path of ["list.bloom", "./list.bloom", "/data/list.bloom", Buffer.from(blob).toString().repeat(1000)]) {
-    await assert.rejects(load(path), (error) => {
-      assert.equal(error.code, "invalid_parameter");
-      assert.match(error.message, /is no URL; for a file, pass a file: URL such as new URL\("list\.bloom", import/);
-      assert.ok(error.message.length < 400);
-      return true;
+testEach("a path instead of a URL is refused, unless the caller's own fetch understands it", async ({ load }) => {
+  for (const path of ["list.bloom", "/data/list.bloom", Buffer.from(blob).toString().repeat(1000)])
+    await assert.rejects(load(path), {
+      code: "invalid_parameter",
+      message: /^.{1,200} is no URL; .*import\.meta\.url/s,
     });
-  }
-  // If the caller's own fetch understands it, it is not an error.
   const fetch = async (path) => (assert.equal(path, "list.bloom"), new Response(blob));
   assert.ok(isServed(await load("list.bloom", { fetch })));
 });
@@ -695,9 +595,6 @@ test("a source that hangs is abandoned after the timeout, whatever is garbage-co
   }
   await Promise.all(loads);
   const reason = new Error("enough");
-  for (const { load } of Object.values(engines)) {
+  for (const { load } of Object.values(engines))
     await assert.rejects(load(blob, { timeout: 1e6, signal: AbortSignal.abort(reason) }), reason);
-    for (const timeout of [0, -1, NaN, "1", null])
-      await assert.rejects(load(blob, { timeout }), { code: "invalid_parameter" });
-  }
 });

@@ -56,61 +56,40 @@ async function refused(run, says) {
 
 test("no function accepts an unknown option, whatever its value", async () => {
   for (const [name, [run, right]] of Object.entries(functions)) {
-    for (const value of [undefined, 1, "sha256-AAAA"]) {
+    for (const value of [undefined, 1, "sha256-AAAA"])
       await refused(() => run({ ...right, integrety: value }), /has no option integrety; it has \w/);
-      await refused(() => run({ ...right, somethingElse: value }), /has no option somethingElse; it has \w/);
-    }
     // Valid options stay valid. There is no network here.
-    const error = await errorOf(() =>
-      run({
-        ...right,
-        ...(name.startsWith("open") && {
-          fetch: async () => {
-            throw new Error("no network");
-          },
-        }),
-      }),
-    );
+    const fetch = () => Promise.reject(new TypeError("no network"));
+    const error = await errorOf(() => run({ ...right, ...(name.startsWith("open") && { fetch }) }));
     assert.ok(error === undefined || (name.startsWith("open") && error.code === "network"), `${name}: ${error?.stack}`);
   }
 });
 
-test("the message names the option, and the valid ones", async () => {
-  const hash = "sha256-AAAA";
+test("each function, kind and format has its own options", async () => {
   await refused(
-    () => load(blob, { integrety: hash }),
-    /^load has no option integrety; it has secret, .*\bintegrity, fetch, format$/,
+    () => load(blob, { max_bytes: 1 }),
+    /^load has no option max_bytes; it has secret, .*\bmaxBytes,.*\bformat$/,
   );
-  await refused(() => load(blob, { INTEGRITY: hash }), /^load has no option INTEGRITY; it has /);
-  await refused(() => load(blob, { max_bytes: 1 }), /^load has no option max_bytes; it has .*\bmaxBytes,/);
-  await refused(() => decode(blob, { integrity: hash }), /^decode has no option integrity; it has secret, format$/);
+  await refused(() => decode(blob, { integrity: "" }), /^decode has no option integrity; it has secret, format$/);
   await refused(() => BloomFilter.from(["a"], { profil: "url" }), /^from has no option profil; it has .*\bprofile,/);
-  await refused(() => BloomFilter.from(["a"], { sha1Hex: true }), /^from has no option sha1Hex; it has .*\bsha1,/);
   await refused(() => BloomFilter.withCapacity(9, 0.1, { fpr: 0.1 }), /no option fpr; it has seed, secret$/);
   await refused(() => new BloomFilter(9, 1, { name: "n" }), /no option name; it has seed, secret$/);
-  await refused(() => new BloomFilter(1000, 0.01), /hashes .* use withCapacity$/);
-  await refused(() => new CountingBloomFilter(1000, 0.01), /hashes .* use withCapacity$/);
-  await refused(() => ["a"].map(RibbonFilter.from(["a"]).has), /not a filter; call it as filter\.has\(key\)/);
+  for (const made of [BloomFilter, CountingBloomFilter]) await refused(() => new made(1000, 0.01), /use withCapacity$/);
   await refused(() => BloomFilter.from(["a"], { signal: 1 }), /no option signal/);
   await refused(() => BloomFilter.from(["a"], { counterBits: 8 }), /no option counterBits/);
   await refused(() => CuckooFilter.from(["a"], { growth: 2 }), /no option growth/);
+  await refused(() => RibbonFilter.from(["a"], { untagged: [] }), /no option untagged/);
   await refused(() => load(guava, { funnel: "utf8" }), /has no option funnel; it has secret, .*\bformat$/);
-  await refused(() => load(guava, { from: "guava" }), /has no option from; it has secret, .*\bformat$/);
   await refused(() => load(guava, { format: "guava", funel: "utf8" }), /no option funel; it has .*\bfunnel,/);
   await refused(() => ForeignFilter.from(["a"], { format: "guava", profile: "url" }), /has no option profile/);
-  await refused(() => load(url, { headers: {} }), /^load has no option headers; it has secret, .*\bfetch, format$/);
-  await refused(() => openFeed(url, { publickey: null }), /^openFeed has no option publickey; it has publicKey, /);
   await refused(() => openFeed(url, { publicKey: null, maxMemory: 1 }), /has no option maxMemory; it has publicKey, /);
-  // The format's own options are refused by name too.
   await refused(() => decode(guava, { format: "guava", keys: "string" }), /\bkeys\b/);
-  await refused(() => decode(guava, { format: "guava", width: 8 }), /\bwidth\b/);
   await refused(() => ForeignFilter.from(["a"], { format: "guava", expansion: 2 }), /\bexpansion\b/);
   await refused(() => load(blob, { ["x".repeat(1e6)]: 1 }), /^load has no option x{40}; it has /);
   for (const made of Object.values(makers))
     await refused(() => made.decode(made.from(["a"]).toBytes(), { format: "guava" }), /\bformat\b/);
   // The reader has fewer.
   await refused(() => reader.decode(blob, { maxBytes: 1 }), /^decode has no option maxBytes; it has secret$/);
-  await refused(() => reader.load(blob, { integrety: "" }), /^load has no option integrety; it has secret, .*\bfetch$/);
   for (const run of [reader.load, reader.decode])
     await refused(() => run(guava, { format: "guava" }), /^format is an option of "bloom-wasm" only$/);
   assert.ok((await load(blob, { format: undefined, secret: undefined })).has("a"));
@@ -130,17 +109,8 @@ testEach("options may be inherited, and must be an object", async ({ decode, loa
   assert.ok((await load(blob, new Mine())).has("a"));
   const symbol = { [Symbol("mine")]: 1, maxBytes: 1e6 };
   assert.ok((await load(blob, symbol)).has("a") && decode(blob, vm.runInNewContext("({})")).has("a"));
-  for (const options of [
-    null,
-    "secret",
-    true,
-    5n,
-    [],
-    [1],
-    new Map([["integrity", 1]]),
-    new Uint8Array(16),
-    () => {},
-  ]) {
+  const wrong = [null, "secret", true, 5n, [], new Map([["integrity", 1]]), new Uint8Array(16), () => {}];
+  for (const options of [...wrong, Promise.resolve({})]) {
     await refused(() => load(blob, options), /./);
     await refused(() => decode(blob, options), /./);
     await refused(() => RibbonFilter.from(["a"], options), /./);

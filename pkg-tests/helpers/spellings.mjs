@@ -1,6 +1,16 @@
 /** Spellings of a few hosts, as a phisher would try them, and where a browser really goes. */
+import assert from "node:assert/strict";
+import { execFile, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { commands } from "../runtimes/commands.mjs";
 import { newPage, puppeteer } from "./browsers.mjs";
+import { nativeTool } from "./built.mjs";
+import { testEach } from "./engines.mjs";
+import { app, folder } from "./installed.mjs";
 import { createServer } from "./server.mjs";
 
 /** What a list holds. */
@@ -26,63 +36,13 @@ const INVISIBLE = [
 
 /** Subdomains that a parser may refuse but a browser accepts, or the other way round. */
 const SUBDOMAINS = [
-  "www.",
-  "a_b.",
-  "-a.",
-  "a-.",
-  "a--b.",
-  "xn--.",
-  "xn--a.",
-  "xn--abc-.",
-  "xn--4ca.",
-  "xn--zzzzzz99999.",
-  "XN--A.",
-  "xN--.",
-  "é.",
-  "\u05d0a.",
-  "a\u0300.",
-  "\u0300.",
-  "\u0661.",
-  "%20.",
+  ..."www. a_b. -a. a-. a--b. xn--. xn--a. xn--abc-. xn--4ca. xn--zzzzzz99999. XN--A. xN--. é. \u05d0a. a\u0300.".split(
+    " ",
+  ),
+  ..."\u0300. \u0661. %20. ^. |. a%00b. *. !. ~. '. $. (. +. ,. ;. =. {. `. \". <. %. %zz. %25. %ff.".split(" "),
+  ..."\ud800. \u2100. \u2488 \u2024 .. . 1. 0x1. \u{1f4a9}. ß. ς. \u1e9e. \u0378. \ufffd. \u200d. \u2260.".split(" "),
   " .",
-  "^.",
-  "|.",
-  "a%00b.",
-  "*.",
-  "!.",
-  "~.",
-  "'.",
-  "$.",
-  "(.",
-  "+.",
-  ",.",
-  ";.",
-  "=.",
-  "{.",
-  "`.",
-  '".',
-  "<.",
-  "%.",
-  "%zz.",
-  "%25.",
-  "%ff.",
-  "\ud800.",
-  "\u2100.",
-  "\u2488",
-  "\u2024",
-  "..",
-  ".",
-  "1.",
-  "0x1.",
   `${"a".repeat(64)}.`,
-  "\u{1f4a9}.",
-  "ß.",
-  "ς.",
-  "\u1e9e.",
-  "\u0378.",
-  "\ufffd.",
-  "\u200d.",
-  "\u2260.",
 ];
 
 /**
@@ -138,73 +98,25 @@ export function* spellings(count, seed = 1) {
       : one(["%2e", "%2E", "\u3002", "\uff0e", "\uff61", "%E3%80%82", "%ef%bd%a1", "..", ".\u00ad", "\t."]);
   const named = (host, odd) => [...host].map((char) => (char === "." ? dot(odd) : letter(char, odd))).join("");
   const addresses = [
-    "192.0.2.7",
-    "3221225991",
-    "0xC0000207",
-    "030000001007",
-    "192.519",
-    "192.0.519",
-    "0300.0.0x2.7",
-    "192.0.2.0x7",
-    "192.0.2.07",
-    "192.0.2.7.",
+    ..."192.0.2.7 3221225991 0xC0000207 030000001007 192.519".split(" "),
+    ..."192.0.519 0300.0.0x2.7 192.0.2.0x7 192.0.2.07 192.0.2.7.".split(" "),
   ];
   const literals = ["[2001:db8::7]", "[2001:DB8:0:0:0:0:0:7]", "[2001:0db8::0.0.0.7]", "[2001:db8::7%25eth0]"];
   const umlauts = [
-    "xn--bcher-kva.example",
-    "bücher.example",
-    "b\u0075\u0308cher.example",
-    "BÜCHER.example",
-    "XN--BCHER-KVA.example",
-    "straße.example",
-    "STRA\u1e9eE.example",
-    "XN--strae-OQA.example",
+    ...["xn--bcher-kva.example", "bücher.example", "b\u0075\u0308cher.example", "BÜCHER.example"],
+    ...["XN--BCHER-KVA.example", "straße.example", "STRA\u1e9eE.example", "XN--strae-OQA.example"],
   ];
 
   for (let i = 0; i < count; i++) {
     const odd = one([0, 0.05, 0.15, 0.3]);
-    const scheme = often(0.5, "http:", [
-      "HTTP:",
-      "hTtP:",
-      "ht\ttp:",
-      "http\n:",
-      "",
-      "",
-      "\x01http:",
-      " http:",
-      "http:\t",
-    ]);
+    const schemes = ["HTTP:", "hTtP:", "ht\ttp:", "http\n:", "", "", "\x01http:", " http:", "http:\t"];
+    const scheme = often(0.5, "http:", schemes);
     const slashes = often(0.5, "//", [
-      "",
-      "/",
-      "\\\\",
-      "\\/",
-      "/\\",
-      "///",
-      "//\\",
-      "\\\\\\",
-      "/\t/",
-      "/\n\\",
-      "//\t",
-      "////",
+      ...["", "/", "\\\\", "\\/", "/\\", "///", "//\\", "\\\\\\", "/\t/", "/\n\\", "//\t", "////"],
     ]);
-    const user = often(0.7, "", [
-      "good.example@",
-      "u:p@",
-      "good.example%2f@",
-      "a@b@",
-      "@",
-      ":@",
-      "good.example:80@",
-      "%40@",
-      "evil:evil@@",
-      "\u3002@",
-      "good.example#@",
-      "x%5C@",
-      "good.example\uff0f@",
-      "\uff20",
-      "x\uff1a80@",
-    ]);
+    const users =
+      "good.example@ u:p@ good.example%2f@ a@b@ @ :@ good.example:80@ %40@ evil:evil@@ \u3002@ good.example#@ x%5C@";
+    const user = often(0.7, "", [...users.split(" "), "good.example\uff0f@", "\uff20", "x\uff1a80@"]);
     const kind = next();
     const plain = next() < 0.02 ? "xn--evil-.example" : "evil.example";
     const host =
@@ -219,21 +131,8 @@ export function* spellings(count, seed = 1) {
         : next() < 0.05
           ? one(INVISIBLE)
           : "";
-    const end = often(0.85, "", [
-      ".",
-      "..",
-      one(INVISIBLE),
-      "%2e",
-      "\u3002",
-      "%",
-      "%20",
-      "-",
-      "\uff0f",
-      "\uff05",
-      "\uff1a80",
-      "%00",
-      "%2f",
-    ]);
+    const ends = ". .. %2e \u3002 % %20 - \uff0f \uff05 \uff1a80 %00 %2f".split(" ");
+    const end = often(0.85, "", [...ends, one(INVISIBLE)]);
     const port = often(0.8, "", [":80", ":", ":8080", ":080", ":80\t", ":0"]);
     const path = often(0.5, `/${i}`, [
       `\\${i}`,
@@ -314,4 +213,53 @@ async function openAll(texts) {
     answers[entry] = texts.map((text) => filter.hasUrl(text));
   }
   return answers;
+}
+
+/** What the native tool prints for an input. */
+export function tool(input, ...args) {
+  const { stdout, stderr, status } = spawnSync(nativeTool(), args, { input, encoding: "utf8", maxBuffer: 2 ** 30 });
+  assert.equal(status, 0, stderr);
+  return stdout;
+}
+
+/** A text for a message, in ASCII. */
+export const shown = (text) =>
+  JSON.stringify(text.slice(0, 80)).replace(/[^ -~]/gu, (char) => `\\u{${char.codePointAt(0).toString(16)}}`);
+
+/**
+ * Tests that each text which a browser opens is on a list, wherever that is checked: in Node, in the tool and in other
+ * runtimes. `hosts` has what they open, by their places. Returns the check of answers.
+ */
+export function askEverywhere(name, texts, hosts, list, skip) {
+  const requireAll = (answers) => {
+    assert.equal(answers.length, texts.length);
+    const missed = [...hosts].filter(([i]) => !answers[i]).map(([i, its]) => `${shown(texts[i])} opens ${[...its]}`);
+    assert.equal(missed.length, 0, `${missed.length} missed: ${missed.slice(0, 10).join("; ")}`);
+  };
+
+  testEach("in this Node", { skip }, ({ decode }) => {
+    const filter = decode(list());
+    requireAll(texts.map((text) => filter.hasUrl(text)));
+  });
+
+  test("in the tool", { skip }, () => {
+    const file = join(folder, `${name}.bloom`);
+    writeFileSync(file, list());
+    // Lines can't contain line ends, and a URL is read without them.
+    const lines = texts.map((text) => Buffer.from(text.replaceAll("\n", "")).toString());
+    const found = new Set(tool(lines.join("\n"), "check", file).split("\n"));
+    requireAll(lines.map((line) => found.has(line)));
+  });
+
+  const here = app(name);
+  for (const { name, command, missing } of commands) {
+    test(`in ${name}`, { skip: skip || missing, timeout: 600_000 }, async () => {
+      const asked = JSON.stringify({ texts, blob: Buffer.from(list()).toString("base64") });
+      writeFileSync(join(here, "spellings.json"), asked);
+      const args = [...command.slice(1), join(here, "spellings.mjs")];
+      const { stdout } = await promisify(execFile)(command[0], args, { maxBuffer: 1 << 30 });
+      requireAll(JSON.parse(stdout));
+    });
+  }
+  return requireAll;
 }

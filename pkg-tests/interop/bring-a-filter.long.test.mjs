@@ -11,7 +11,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { root, installed as tools } from "../../scripts/setup.mjs";
 import { PATIENCE } from "../helpers/browsers.mjs";
-import { folder, installed } from "../helpers/installed.mjs";
+import { folder } from "../helpers/installed.mjs";
 import { skipped } from "../runtimes/table.mjs";
 import { page, shell } from "./docs.mjs";
 import * as systems from "./systems.mjs";
@@ -55,13 +55,6 @@ test("Spark builds one filter of a table on two executors", { skip: noSpark, tim
   assert.ok(made.length * 8 > 71_887_938 && made.equals(readFileSync(join(cwd, "alone"))));
 
   shell("bloom-wasm import keys.spark --format spark --members all.txt -o keys.bloom", cwd);
-});
-
-test("the shape of a bitmap is what `optimal` says", async () => {
-  const { optimal } = await installed();
-  assert.ok(text.replace(/\s+/g, " ").includes("`optimal(1_000_000, 0.001)` says 14,377,588 bits and 10 hashes"));
-  const { bits, hashes } = optimal(1_000_000, 0.001);
-  assert.deepEqual([bits, hashes], [14_377_588, 10]);
 });
 
 /** A Redis that knows BF.SCANDUMP, and answers it with the chunks that a real one gave. */
@@ -152,21 +145,5 @@ test("RedisBloom, by the program that joins its chunks", { skip: noClients, time
     } finally {
       server.close();
     }
-  }
-});
-
-test("imported filters have the methods that the page says, and no others", async () => {
-  const { BloomFilter, ForeignFilter, decode } = await installed();
-  const imported = decode(ForeignFilter.from(["a"], { format: "guava" }).toForeign(), { format: "guava" });
-  const own = BloomFilter.withCapacity(10, 0.01);
-  const [, table] = /imported filters have it \|\n\| --- .*\n([\s\S]*?)\n\n/.exec(text);
-  const said = table.split("\n").map((row) => row.split(" | ").slice(1));
-  assert.equal(said.length, 9);
-  for (const [here, whether] of said) {
-    const [name] = /\w+/.exec(here);
-    if (name === "decode") assert.equal(whether, "yes |");
-    else if (name === "withCapacity")
-      assert.ok(!(name in ForeignFilter) && name in BloomFilter && "from" in ForeignFilter);
-    else assert.deepEqual([name in imported, name in own], [whether === "yes |", true], name);
   }
 });

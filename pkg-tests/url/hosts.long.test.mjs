@@ -4,17 +4,14 @@
  * kind of host, and new releases of browsers are compared with the package's tables.
  */
 import assert from "node:assert/strict";
-import { execFile, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import { promisify } from "node:util";
 import { missing, newPage, puppeteer } from "../helpers/browsers.mjs";
-import { nativeTool } from "../helpers/built.mjs";
-import { full, testEach } from "../helpers/engines.mjs";
-import { app, folder } from "../helpers/installed.mjs";
+import { full } from "../helpers/engines.mjs";
+import { folder } from "../helpers/installed.mjs";
+import { askEverywhere, shown, tool } from "../helpers/spellings.mjs";
 import { given } from "../helpers/turn.mjs";
-import { commands } from "../runtimes/commands.mjs";
 
 const { RibbonFilter, canonicalizeUrl, decode, urlExpressions } = full;
 const CASES = given("CASES", 100_000);
@@ -114,69 +111,21 @@ function hostsOf(texts) {
   });
 }
 
-const blobs = new Map();
+let blob;
 
 /** A filter of all hosts that a browser opens, as the browsers write them. */
 function list() {
-  if (!blobs.has("list")) {
-    const skipped = [];
-    const keys = new Set([...hosts.values()].flatMap((its) => [...its].map((host) => `http://${host}/`)));
-    const options = { profile: "url", fpr: 1e-8, onSkip: ({ key }) => skipped.push(key) };
-    blobs.set("list", RibbonFilter.from(keys, options).toBytes());
-    assert.deepEqual(skipped, []);
-    assert.ok(hosts.size > 0.1 * texts.length, `${hosts.size} hosts`);
-  }
-  return blobs.get("list");
+  if (blob) return blob;
+  const skipped = [];
+  const keys = new Set([...hosts.values()].flatMap((its) => [...its].map((host) => `http://${host}/`)));
+  const options = { profile: "url", fpr: 1e-8, onSkip: ({ key }) => skipped.push(key) };
+  blob = RibbonFilter.from(keys, options).toBytes();
+  assert.deepEqual(skipped, []);
+  assert.ok(hosts.size > 0.1 * texts.length, `${hosts.size} hosts`);
+  return blob;
 }
 
-function requireAll(answers) {
-  assert.equal(answers.length, texts.length);
-  const missed = [...hosts].filter(([i]) => !answers[i]).map(([i, host]) => `${shown(texts[i])} opens ${[...host]}`);
-  assert.equal(missed.length, 0, `${missed.length} missed: ${missed.slice(0, 10).join("; ")}`);
-}
-
-const shown = (text) =>
-  JSON.stringify(text.slice(0, 80)).replace(/[^ -~]/gu, (char) => `\\u{${char.codePointAt(0).toString(16)}}`);
-
-testEach("in this Node", { skip }, ({ decode }) => {
-  const filter = decode(list());
-  requireAll(texts.map((text) => filter.hasUrl(text)));
-});
-
-/** The tool's output for all texts, as lines. */
-function tool(...args) {
-  const path = nativeTool();
-  const { stdout, stderr, status } = spawnSync(path, args, {
-    input: lines.join("\n"),
-    encoding: "utf8",
-    maxBuffer: 2 ** 30,
-  });
-  assert.equal(status, 0, stderr);
-  return stdout;
-}
-const lines = texts.map((text) => text.replaceAll("\n", ""));
-
-test("in the tool", { skip }, () => {
-  const file = join(folder, "hosts.bloom");
-  writeFileSync(file, list());
-  const found = new Set(tool("check", file).split("\n"));
-  requireAll(lines.map((line) => found.has(line)));
-});
-
-const here = app("hosts");
-
-for (const { name, command, missing } of commands) {
-  test(`in ${name}`, { skip: skip || missing, timeout: 600_000 }, async () => {
-    writeFileSync(
-      join(here, "spellings.json"),
-      JSON.stringify({ texts, blob: Buffer.from(list()).toString("base64") }),
-    );
-    const { stdout } = await promisify(execFile)(command[0], [...command.slice(1), join(here, "spellings.mjs")], {
-      maxBuffer: 1 << 30,
-    });
-    requireAll(JSON.parse(stdout));
-  });
-}
+askEverywhere("hosts", texts, hosts, list, skip);
 
 /** The key of a line of a list. */
 const own = (line) => urlExpressions(line)[0];
@@ -184,11 +133,12 @@ const own = (line) => urlExpressions(line)[0];
 // For URLs that no browser opens, the canonical form doesn't matter.
 test("a list of these URLs is the same, made by Node and by the tool", { skip }, () => {
   // The tool skips longer lines.
+  const lines = texts.map((text) => text.replaceAll("\n", ""));
   const opened = lines.filter((line, i) => hosts.has(i) && line.length < 1 << 20);
   const file = join(folder, "opened.txt");
   writeFileSync(file, opened.join("\n"));
   const made = join(folder, "opened.bloom");
-  tool("build", file, "-o", made, "--profile", "url", "--allow-suffixes");
+  tool("", "build", file, "-o", made, "--profile", "url", "--allow-suffixes");
   const filter = RibbonFilter.from(opened, { profile: "url" });
   assert.ok(filter.info().count > 0.3 * opened.length);
   // The key of a line, if it gives one; by chance, some others match.

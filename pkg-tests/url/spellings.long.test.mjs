@@ -3,18 +3,14 @@
  * is checked. `SPELLINGS=100000` is their number; `SEED` makes others.
  */
 import assert from "node:assert/strict";
-import { execFile, spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { before, test } from "node:test";
-import { promisify } from "node:util";
+import { before } from "node:test";
 import { missing } from "../helpers/browsers.mjs";
-import { nativeTool } from "../helpers/built.mjs";
 import { full, testEach } from "../helpers/engines.mjs";
-import { app, folder } from "../helpers/installed.mjs";
-import { LISTED, opened, spellings } from "../helpers/spellings.mjs";
+import { folder } from "../helpers/installed.mjs";
+import { askEverywhere, LISTED, opened, spellings } from "../helpers/spellings.mjs";
 import { given } from "../helpers/turn.mjs";
-import { commands } from "../runtimes/commands.mjs";
 
 const { RibbonFilter } = full;
 const blob = RibbonFilter.from(LISTED, { profile: "url", fpr: 1e-8 }).toBytes();
@@ -53,51 +49,14 @@ before(async () => {
       `spellings: ${name} opens ${hosts.filter(Boolean).length} of ${texts.length}, of which ${found.length} are listed`,
     );
     assert.ok(found.length > 0.3 * texts.length);
-    for (const i of found) bad.set(i, named[i]);
+    for (const i of found) bad.set(i, [named[i]]);
     answers.set(name, its);
   }
 });
 
-function requireAll(its) {
-  assert.equal(its.length, texts.length);
-  const missed = [...bad].filter(([i]) => !its[i]).map(([i, host]) => `${JSON.stringify(texts[i])} opens ${host}`);
-  assert.equal(missed.length, 0, `${missed.length} missed: ${missed.slice(0, 10).join("; ")}`);
-}
-
 const skip = Object.values(browsers).every(Boolean) && "there is no browser to open them";
+const requireAll = askEverywhere("spellings", texts, bad, () => blob, skip);
 
 for (const name of Object.keys(browsers)) {
   testEach(`in ${name}`, { skip: skip || browsers[name] }, (_, entry) => requireAll(answers.get(name)[entry]));
-}
-
-testEach("in this Node", { skip }, ({ decode }) => {
-  const filter = decode(blob);
-  requireAll(texts.map((text) => filter.hasUrl(text)));
-});
-
-test("in the tool", { skip }, () => {
-  const list = join(folder, "spellings.bloom");
-  writeFileSync(list, blob);
-  // Lines can't contain line ends, and a URL is read without them.
-  const lines = texts.map((text) => text.toWellFormed?.() ?? text).map((text) => text.replaceAll("\n", ""));
-  const tool = nativeTool();
-  const { stdout, status } = spawnSync(tool, ["check", list], {
-    input: lines.join("\n"),
-    encoding: "utf8",
-    maxBuffer: 1 << 30,
-  });
-  assert.equal(status, 0);
-  const found = new Set(stdout.split("\n"));
-  requireAll(lines.map((line) => found.has(Buffer.from(line).toString())));
-});
-
-const here = app("spellings");
-writeFileSync(join(here, "spellings.json"), JSON.stringify({ texts, blob: Buffer.from(blob).toString("base64") }));
-for (const { name, command, missing } of commands) {
-  test(`in ${name}`, { skip: skip || missing }, async () => {
-    const { stdout } = await promisify(execFile)(command[0], [...command.slice(1), join(here, "spellings.mjs")], {
-      maxBuffer: 1 << 30,
-    });
-    requireAll(JSON.parse(stdout));
-  });
 }
