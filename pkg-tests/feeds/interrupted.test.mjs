@@ -256,6 +256,17 @@ test("one delta that can't be fetched: all other files are fetched once, with a 
   }
 });
 
+test("the timeout is for all files of an update together", async () => {
+  const { publisher, open } = await published();
+  publisher.delta("second");
+  const fetch = async (url, options) => {
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    return globalThis.fetch(url, options);
+  };
+  // Each of the three takes less, but all together take more, however busy the machine is.
+  await fails("network", open({ fetch, timeout: 1000 }));
+});
+
 test("each file whose connection was reset is asked for once more, the manifest too", async () => {
   const { publisher, site, open } = await published();
   publisher.delta("second");
