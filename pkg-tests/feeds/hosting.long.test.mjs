@@ -3,7 +3,7 @@
  * that can be lost. Its inputs reach the script as variables, as the runner would set them.
  */
 import assert from "node:assert/strict";
-import { execFile, execFileSync, spawnSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { createPrivateKey, createPublicKey } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ import { parse } from "yaml";
 import { root } from "../../scripts/setup.mjs";
 import { nativeTool } from "../helpers/built.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
-import { memoryCache, workflows } from "../helpers/publisher.mjs";
+import { workflows } from "../helpers/publisher.mjs";
 import { createServer } from "../helpers/server.mjs";
 
 const { decode, openFeed, openSharded } = await installed("bloom-wasm/reader");
@@ -430,96 +430,6 @@ test("a list is the response of one URL, with the real curl", async () => {
   }
 });
 
-test("two feeds of a job, whose caches may be lost", () => {
-  const names = ["one", "two"];
-  const publish = () => {
-    for (const name of names) {
-      act(
-        { make: "feed", feed: `feeds/${name}/feed.toml`, url: `https://you.github.io/site/${name}/feed.json` },
-        { FEED_KEY },
-      );
-      cpSync(at("site", name), join(web, "you.github.io/site", name), { recursive: true });
-    }
-  };
-  for (const name of names) {
-    declare(
-      `feeds/${name}`,
-      'profile = "raw"',
-      `public = "../../site/${name}"`,
-      "[lists]",
-      'list = { file = "list.txt", min-keys = 1 }',
-    );
-    writeFileSync(at("feeds", name, "list.txt"), `${name}.example\n`);
-  }
-  publish();
-  publish();
-  for (const lost of ["feeds/two/state", "site/two"]) rmSync(at(lost), { recursive: true });
-  publish();
-  for (const name of names)
-    assert.match(execFileSync(tool, ["feed", "verify", at("site", name)], { encoding: "utf8" }), /generation/);
-});
-
-test("keys that change, and a secret, while the cache is lost", () => {
-  const live = join(web, "you.github.io/changing");
-  const lose = () => {
-    for (const name of ["public", "state"]) rmSync(at("changing", name), { recursive: true, force: true });
-  };
-  const tools = (...args) => execFileSync(tool, args, { encoding: "utf8" }).trim();
-  const keys = Object.fromEntries(
-    ["old", "new"].map((name) => {
-      tools("feed", "keygen", "-o", at(`${name}.key`));
-      return [
-        name,
-        { secret: readFileSync(at(`${name}.key`), "utf8").trim(), public: tools("feed", "pubkey", at(`${name}.key`)) },
-      ];
-    }),
-  );
-  const lists = ['profile = "raw"', "[lists]", 'list = { file = "list.txt", min-keys = 1 }'];
-  let secret = [];
-  let id = declare("changing");
-  let hosts = 0;
-  /** Publishes with the lines that say the keys, by a new machine that has lost the state. */
-  const publish = (key, ...said) => {
-    lose();
-    writeFileSync(at("changing/feed.toml"), [`id = "${id}"`, ...said, ...lists, ""].join("\n"));
-    writeFileSync(at("changing/list.txt"), Array.from({ length: ++hosts }, (_, i) => `host-${i}.example\n`).join(""));
-    const given = { make: "feed", feed: "changing/feed.toml", url: "https://you.github.io/changing/feed.json" };
-    act(given, key ? { FEED_KEY: keys[key].secret } : {});
-    rmSync(live, { recursive: true, force: true });
-    cpSync(at("changing/public"), live, { recursive: true });
-  };
-  /** The keys that signed the live manifest, and the feed that it belongs to. */
-  const signedBy = () =>
-    Object.keys(keys).filter((name) => {
-      const args = ["feed", "verify", live, `--public-key=${keys[name].public}`, ...secret];
-      return spawnSync(tool, args).status === 0;
-    });
-
-  publish("old", 'sign = ["a.key"]');
-  // The new key alone can't verify the live manifest.
-  assert.throws(() => publish("new", 'sign = ["a.key"]'), { stderr: /none of the feed's keys has signed it/ });
-  // Another step has written the old one.
-  publish("new", 'sign = ["a.key", "../old.key"]');
-  assert.deepEqual(signedBy(), ["old", "new"]);
-  publish("new", 'sign = ["a.key"]', `former-keys = ["${keys.old.public}"]`);
-  assert.deepEqual(signedBy(), ["new"]);
-
-  // The first signature.
-  rmSync(live, { recursive: true });
-  id = declare("changing");
-  publish(undefined, "sign = []");
-  assert.deepEqual(signedBy(), []);
-  assert.throws(() => publish("old", 'sign = ["a.key"]'), { stderr: /nobody has signed it/ });
-
-  // A keyed feed, whose secret another step has written.
-  rmSync(live, { recursive: true });
-  id = declare("changing");
-  writeFileSync(at("secret"), "000102030405060708090a0b0c0d0e0f\n");
-  secret = [`--secret-file=${at("secret")}`];
-  for (let run = 0; run < 2; run++) publish("old", 'sign = ["a.key"]', 'secret = "../secret"');
-  assert.deepEqual(signedBy(), ["old"]);
-});
-
 test("a feed with shards continues from the live one, also when the cache is lost", async () => {
   const live = join(web, "you.github.io/shards");
   const lose = () => {
@@ -554,59 +464,6 @@ test("a feed with shards continues from the live one, also when the cache is los
     assert.equal(await sharded.has(`key-${count - 1}`), true);
     assert.equal(sharded.info().feedId, id);
   }
-  // A list that is refused isn't deployed, whether the cache is there or lost.
-  for (const before of [() => {}, lose]) {
-    before();
-    assert.throws(() => publish(10), { stderr: /min-keys/ });
-    assert.equal(readFileSync(at("output"), "utf8"), "");
-  }
-});
-
-test("a feed that was taken over: the way back of docs/hosting.md, step by step", async () => {
-  const [work, anew] = [at("astray"), at("anew")];
-  for (const name of [work, anew]) mkdirSync(name);
-  const text = readFileSync(join(root, "docs/hosting.md"), "utf8");
-  const [section] = /\*\*A feed was taken over\.\*\*[\s\S]*?\n\n(?=\*\*)/.exec(text);
-  const commands = [...section.matchAll(/`npx bloom-wasm (feed [^`]+)`/g)].map(([, command]) => command);
-  assert.deepEqual(commands, ["feed init --new-id", "feed publish"]);
-  const run = (command, cwd = work) => execFileSync(tool, command.split(" "), { cwd, encoding: "utf8", stdio: "pipe" });
-  const list = (...hosts) => writeFileSync(join(work, "malicious.txt"), hosts.join("\n"));
-  const keyOf = (folder) => createPublicKey(readFileSync(join(folder, "feed.key"))).export({ format: "jwk" }).x;
-
-  list("first.test");
-  run("feed init malicious.txt --profile url");
-  run("feed publish");
-  // An attacker with access to the state writes a generation into it, and the publisher signs the next.
-  const path = join(work, "state/state.json");
-  const state = readFileSync(path, "utf8");
-  assert.match(state, /"signed": \d+,/);
-  writeFileSync(path, state.replace(/"signed": \d+,/, `"signed": ${2 ** 40 - 1},`));
-  list("second.test");
-  run("feed publish --max-removed 100%");
-  const cache = memoryCache();
-  const url = pathToFileURL(join(work, "public/feed.json"));
-  const old = await openFeed(url, { publicKey: keyOf(work), cache });
-  assert.equal(old.generation, 2 ** 40);
-  list("third.test");
-  assert.throws(() => run("feed publish --max-removed 100%"), /taken over/);
-
-  for (const name of ["feed.toml", "malicious.txt"]) cpSync(join(work, name), join(anew, name));
-  for (const command of commands) run(command, anew);
-  rmSync(join(work, "public"), { recursive: true });
-  const deploy = () => cpSync(join(anew, "public"), join(work, "public"), { recursive: true });
-  deploy();
-  await assert.rejects(old.update(), { code: "signature" });
-  assert.equal(old.filter.hasUrl("https://second.test/"), true);
-  // The same URL and cache, and only the new key.
-  const feed = await openFeed(url, { publicKey: keyOf(anew), cache });
-  assert.equal(feed.filter.hasUrl("https://third.test/"), true);
-  assert.equal(feed.filter.hasUrl("https://second.test/"), false);
-  // It continues.
-  writeFileSync(join(anew, "malicious.txt"), "third.test\nfourth.test\n");
-  run("feed publish", anew);
-  deploy();
-  assert.equal(await feed.update(), true);
-  assert.equal(feed.filter.hasUrl("https://fourth.test/"), true);
 });
 
 test("the step for S3 and R2 uploads the files first, then the manifest, and deletes last", () => {
