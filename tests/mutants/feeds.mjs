@@ -27,7 +27,7 @@ export default {
       file: "js/feed/cache.ts",
       from: "new Response(bytes as Uint8Array<ArrayBuffer>, { headers })",
       to: "new Response(bytes as Uint8Array<ArrayBuffer>, { headers: headers && {} })",
-      test: "feeds/cache",
+      test: "feeds/generations",
     },
     {
       file: "js/feed/cache.ts",
@@ -589,7 +589,7 @@ export default {
       file: "js/feed/generations.ts",
       from: 'if (publicKey === undefined && "publicKey" in Object(options)) throw',
       to: 'if (publicKey === null && "key" in Object(options)) throw',
-      test: "feeds/interrupted",
+      test: "feeds/cache",
     },
     {
       file: "js/feed/manifest.ts",
