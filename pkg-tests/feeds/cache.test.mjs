@@ -474,6 +474,18 @@ test("a generation that is still being written doesn't count as lost", async () 
   const names = publisher.listed.slice(1).map(({ sha256 }) => sha256);
   assert.deepEqual(site.asked().sort(), ["feed.json", "feed.json", ...names].sort());
   answers(await open({ cache }), 3, { name: "third" });
+
+  // A feed that was closed meanwhile begins no other write.
+  const held = gate();
+  cache.fault = (method) => method === "put" && held.opened;
+  for (const generation of [4, 5]) {
+    publisher.delta();
+    for (; feed.generation < generation; await turns()) feed.update().catch(() => {});
+  }
+  feed.close();
+  held.open();
+  await turns();
+  assert.equal(floorOf(cache), 4);
 });
 
 test("a cache may change or transfer the bytes that it is given, and those that it has given", async () => {
