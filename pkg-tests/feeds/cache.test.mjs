@@ -15,7 +15,6 @@ import {
   openFeed,
   published,
   RibbonFilter,
-  tab,
 } from "../helpers/feeds.mjs";
 import { fails, noNetwork, tens, turns } from "../helpers/following.mjs";
 import { keyPair, memoryCache, Publisher, sha256, without } from "../helpers/publisher.mjs";
@@ -68,8 +67,6 @@ test("what a cache remembers: the highest generation of a feed, and the feed of 
   // Without the base, too.
   for (const name of basesIn(cache)) assert.ok(cache.entries.delete(name));
   await fails("rollback", open({ cache }));
-  // A URL's fragment makes no difference.
-  await fails("rollback", openFeed(`${site.url}#part`, { publicKey: publisher.key.publicKey, cache }));
   // At another URL it begins anew.
   const elsewhere = (options) =>
     openFeed(`${site.url}?elsewhere`, { publicKey: publisher.key.publicKey, cache, ...options });
@@ -81,9 +78,7 @@ test("what a cache remembers: the highest generation of a feed, and the feed of 
   other.publish();
   site.publisher = other;
   await fails("wrong_feed", open({ cache }));
-  const stays = await elsewhere();
-  await fails("wrong_feed", stays.update());
-  answers(stays, 1);
+  await fails("wrong_feed", (await elsewhere()).update());
   // For other keys it is another URL.
   await open({ cache, publicKey: [publisher.key.publicKey, keyPair().publicKey] });
 });
@@ -144,15 +139,9 @@ test("from a cache that is damaged, forgetful, slow or of another kind, everythi
     flipped,
     shorter: (bytes) => bytes.subarray(1),
     longer: (bytes) => new Uint8Array([...bytes, 0]),
-    empty: () => new Uint8Array(0),
     another: (_, name) => [...good.entries].find(([other]) => other !== name)[1],
     missing: () => undefined,
-    null: () => null,
-    false: () => false,
     text: () => "text",
-    array: () => [1, 2],
-    buffer: (bytes) => bytes.slice().buffer,
-    proxy: (bytes) => new Proxy(bytes, {}),
     transferred(bytes) {
       const copy = bytes.slice();
       structuredClone(copy, { transfer: [copy.buffer] });
@@ -185,106 +174,6 @@ test("from a cache that is damaged, forgetful, slow or of another kind, everythi
       assert.deepEqual(files, expected, `${what} ${damaged}`);
     }
   }
-});
-
-test("feeds that share a cache don't mix their files", async () => {
-  const [one, two] = [await published(), await published()];
-  const cache = memoryCache();
-  const [first, second] = [await one.open({ cache }), await two.open({ cache })];
-  assert.deepEqual(one.publisher.listed, two.publisher.listed);
-  one.publisher.base(bases.b);
-  assert.equal(await first.update(), true);
-  two.publisher.delta("second");
-  assert.equal(await second.update(), true);
-  assert.equal(second.cacheError, undefined);
-  const offline = { cache, fetch: noNetwork };
-  answers(await two.open(offline), 2, { name: "second" });
-  answers(await one.open(offline), 2, { name: "b", which: "b" });
-});
-
-test("Cache Storage is the default if it exists and may be used", async () => {
-  const { publisher, open } = await published();
-  const stored = new Map();
-  const cache = {
-    match: async (url) => stored.get(url)?.clone(),
-    put: async (url, response) => void stored.set(url, response),
-    delete: async (url) => stored.delete(url),
-  };
-  const withCaches = async (value, run) => {
-    const before = Object.getOwnPropertyDescriptor(globalThis, "caches");
-    Object.defineProperty(globalThis, "caches", { ...value, configurable: true });
-    try {
-      return await run();
-    } finally {
-      if (before) Object.defineProperty(globalThis, "caches", before);
-      else delete globalThis.caches;
-    }
-  };
-  const opened = [];
-  const caches = { open: async (name) => (opened.push(name), cache) };
-  await withCaches({ value: caches }, async () => {
-    await open({ cache: undefined });
-    assert.deepEqual([...new Set(opened)], ["bloom-wasm"]);
-    assert.equal(stored.size, 2);
-    for (const [url, response] of stored) {
-      assert.match(url, /^https:\/\/bloom-wasm\.invalid\/[a-z0-9.-]+$/);
-      assert.equal(response.headers.get("cache-control"), "max-age=31536000");
-    }
-    publisher.base(bases.b);
-    const feed = await open({ cache: undefined });
-    answers(feed, 1);
-    await feed.update();
-    assert.equal(stored.size, 2);
-    opened.length = 0;
-    await open({ cache: null });
-    assert.equal(opened.length, 0);
-  });
-  const forbidden = () => {
-    throw new DOMException("not here", "SecurityError");
-  };
-  for (const value of [{ get: forbidden }, { value: { open: forbidden } }, { value: undefined }]) {
-    await withCaches(value, async () => answers(await open({ cache: undefined }), 2, { which: "b" }));
-  }
-});
-
-test("a put that hangs holds nothing up but the cache", async () => {
-  const { publisher, open } = await published();
-  const cache = memoryCache();
-  const feed = await open({ cache });
-  await feed.update();
-  publisher.base(bases.b).delta("third");
-  let goOn;
-  const hung = new Promise((resolve) => {
-    cache.fault = (method) => {
-      if (method !== "put") return undefined;
-      resolve();
-      return new Promise((resolve) => (goOn = resolve));
-    };
-  });
-  const stop = new AbortController();
-  const reason = new Error("enough");
-  const isThird = new Promise((resolve) => feed.watch({ every: 1e6, onUpdate: resolve }));
-  const updating = feed.update({ signal: stop.signal });
-  await Promise.all([hung, isThird]);
-  stop.abort(reason);
-  await assert.rejects(updating, reason);
-  answers(feed, 3, { name: "third", which: "b" });
-
-  // It continues when the filters that it writes are no longer in place.
-  cache.fault = undefined;
-  publisher.base(bases.a).delta("fifth");
-  const inPlace = new Promise((resolve) => feed.watch({ every: 1e6, onUpdate: resolve }));
-  const next = feed.update();
-  await inPlace;
-  answers(feed, 5, { name: "fifth" });
-  goOn();
-  assert.equal(await next, true);
-  assert.equal(feed.cacheError, undefined);
-  const offline = await open({ cache, fetch: noNetwork });
-  answers(offline, 5, { name: "fifth" });
-  feed.close();
-  // The base that hung may still be there.
-  assert.ok(cache.entries.size <= 3);
 });
 
 test("a cache that doesn't answer is given up on after ten seconds, and asked again once it does", async () => {
@@ -328,11 +217,10 @@ test("a cache that doesn't answer is given up on after ten seconds, and asked ag
       }
       // Nothing piles up, and the error isn't reported again.
       const told = errors.length;
-      for (let i = 0; i < 5; i++) {
+      for (let i = 0; i < 3; i++) {
         const before = asked;
         publisher.delta(`${silent} ${i}`);
         const updating = feed.update();
-        for (let i = 0; i < 30 && (await turns()), i < 30; i++) tick(10_000);
         await tens(updating, tick);
         assert.equal(await updating, true, silent);
         assert.ok(asked - before < 8, `${silent}: ${asked - before} calls`);
@@ -354,7 +242,7 @@ test("a cache that doesn't answer is given up on after ten seconds, and asked ag
     assert.equal(feed.cacheError, undefined, silent);
     assert.equal(floorOf(cache), publisher.generation, silent);
     const offline = await open({ cache, fetch: noNetwork });
-    answers(offline, publisher.generation, { name: `${silent} 4`, which: "b" });
+    answers(offline, publisher.generation, { name: `${silent} 2`, which: "b" });
     assert.ok(cache.entries.size <= 3, [silent, ...cache.entries.keys()].join());
     offline.close();
     // forget reports it, too.
@@ -370,49 +258,30 @@ test("a cache that doesn't answer is given up on after ten seconds, and asked ag
   }
 });
 
-test("a cache that can't be read isn't overwritten", async () => {
-  const { publisher, open } = await published();
-  const cache = memoryCache();
-  const broken = tab(cache);
-  const feed = await open({ cache: broken });
-  publisher.delta("second");
-  const other = await open({ cache });
-  await other.update();
-  publisher.delta("third");
-  const third = publisher.manifest;
-  publisher.delta("fourth");
-  assert.equal(await other.update(), true);
-  // An edge that lags behind, and a store whose reads fail.
-  publisher.manifest = third;
-  broken.fault = (method) => {
-    if (method === "get") throw new Error("no");
-  };
-  await feed.update();
-  assert.equal(feed.generation, 3);
-  assert.equal(feed.cacheError.code, "cache");
-  assert.equal(floorOf(cache), 4);
-});
-
-test("a base whose generation never came into place is overwritten by the next one", async () => {
+test("a base whose generation never came into place spares the one that did, and is overwritten", async () => {
   const { publisher, site, open } = await published();
   const cache = memoryCache();
   const feed = await open({ cache });
-  for (const which of ["b", "a"]) {
-    publisher.base(RibbonFilter.from(keysOf(which), { name: `lost ${which}` })).delta("lost");
-    const lost = publisher.listed[1].sha256;
-    site.fault = (path, response) => path === lost && (response.writeHead(404).end(), true);
-    await fails("http", feed.update());
-    // The base in place and the one on its way, but not the one before.
-    const kept = basesIn(cache).map((name) => sha256(cache.entries.get(name)));
-    assert.equal(kept.length, 2);
-    assert.ok(kept.includes(publisher.listed[0].sha256));
-    answers(await open({ cache, fetch: noNetwork }), 1);
+  await feed.update();
+  // After the first round, the head's base is in the other slot.
+  for (const inPlace of ["a", "b"]) {
+    const { generation } = feed;
+    for (const which of ["b", "a"]) {
+      publisher.base(RibbonFilter.from(keysOf(which), { name: `lost ${generation}` })).delta("lost");
+      const lost = publisher.listed[1].sha256;
+      site.fault = (path, response) => path === lost && (response.writeHead(404).end(), true);
+      await fails("http", feed.update());
+      // The base in place and the one on its way, but not the one before.
+      const kept = basesIn(cache).map((name) => sha256(cache.entries.get(name)));
+      assert.equal(kept.length, 2);
+      assert.ok(kept.includes(publisher.listed[0].sha256));
+      answers(await open({ cache, fetch: noNetwork }), generation, { which: inPlace });
+    }
+    site.fault = undefined;
+    publisher.base(inPlace === "a" ? bases.b : bases.a);
+    assert.equal(await feed.update(), true);
+    assert.equal(cache.entries.size, 2);
   }
-  site.fault = undefined;
-  publisher.base(bases.b);
-  assert.equal(await feed.update(), true);
-  assert.equal(cache.entries.size, 2);
-  answers(await open({ cache }), publisher.generation, { which: "b" });
 });
 
 test("forget removes what a cache holds of a feed, for its own keys or others", async () => {
@@ -442,10 +311,9 @@ test("forget removes what a cache holds of a feed, for its own keys or others", 
   publisher.delta("fifth");
   assert.equal(await feed.update(), true);
   assert.equal(feed.cacheError, undefined);
-  for (const publicKey of ["", [], 5, "A".repeat(42)]) {
-    const { message } = await fails("invalid_parameter", feed.forget({ publicKey }));
-    if (publicKey.length !== 0 || publicKey === "") assert.match(message, /^publicKey must be the 43 characters/);
-  }
+  // Without the last one, a key that is missing by mistake would remove what the present keys have.
+  for (const publicKey of ["", [], 5, "A".repeat(42), undefined])
+    await fails("invalid_parameter", feed.forget({ publicKey }));
   cache.fault = (method) => {
     if (method === "delete") throw new Error("no");
   };
@@ -456,26 +324,6 @@ test("forget removes what a cache holds of a feed, for its own keys or others", 
   await fails("freed", feed.update());
   await feed.forget();
   answers(feed, 5, { name: "fifth", which: "b" });
-  const none = await open({ cache: null, publicKey: next.publicKey });
-  await none.forget();
-});
-
-test("a cache that was emptied before the first update gets the whole generation again", async () => {
-  const { publisher, site, open } = await published();
-  publisher.delta("second");
-  const cache = memoryCache();
-  const feed = await open({ cache });
-  cache.entries.clear();
-  publisher.delta("third");
-  assert.equal(await feed.update(), true);
-  assert.equal(feed.cacheError, undefined);
-  answers(await open({ cache, fetch: noNetwork }), 3, { name: "third" });
-  // A new base is complete in any case.
-  publisher.base(bases.b);
-  assert.equal(await feed.update(), true);
-  assert.equal(feed.cacheError, undefined);
-  site.close();
-  assert.equal((await open({ cache })).generation, feed.generation);
 });
 
 test("a cache that was emptied is filled again by the next update, deltas and all", async () => {
@@ -498,7 +346,7 @@ test("a cache that was emptied is filled again by the next update, deltas and al
   assert.equal(await feed.update(), true);
   await isWhole(3, "third");
 
-  // A client that has it all from the cache needs nothing of the host, either.
+  // A client that has it all from the cache needs no file of the host, either.
   feed.close();
   feed = await open({ cache });
   await feed.update();
@@ -511,26 +359,6 @@ test("a cache that was emptied is filled again by the next update, deltas and al
   await fails("network", feed.update());
   await isWhole(3, "third");
   site.fault = undefined;
-
-  // A page without access to a cache fetches nothing again.
-  const none = await open({ cache: { get: async () => undefined, put: async () => {}, delete: async () => {} } });
-  await none.update();
-  site.asked();
-  await none.update();
-  assert.deepEqual(site.asked(), ["feed.json"]);
-});
-
-test("a cache that is emptied while a client that opened from it runs is filled again, too", async () => {
-  const { publisher, open } = await published();
-  publisher.delta("second");
-  const cache = memoryCache();
-  (await open({ cache })).close();
-  const feed = await open({ cache, fetch: without(publisher) });
-  await feed.update();
-  cache.entries.clear();
-  assert.equal(await feed.update(), false);
-  assert.equal(feed.cacheError, undefined);
-  answers(await open({ cache, fetch: noNetwork }), 2, { name: "second" });
 });
 
 test("a base that can't be read, or hangs, is put again with the next generation", async () => {
@@ -646,44 +474,21 @@ test("a generation that is still being written doesn't count as lost", async () 
   const names = publisher.listed.slice(1).map(({ sha256 }) => sha256);
   assert.deepEqual(site.asked().sort(), ["feed.json", "feed.json", ...names].sort());
   answers(await open({ cache }), 3, { name: "third" });
-});
 
-test("a slow cache that answers every call is waited for", async () => {
-  const { publisher, open } = await published();
-  const cache = memoryCache();
-  const feed = await open({ cache, fetch: without(publisher) });
-  await feed.update();
-  publisher.base(bases.b).delta("third").delta("fourth");
-  const owed = [];
-  cache.fault = (method) => method !== "get" && new Promise((resolve) => owed.push(resolve));
-  /** Answers each call after nine seconds, and nothing else takes any time. */
-  const slowly = async (doing) => {
-    let isOver = false;
-    doing.finally(() => (isOver = true));
-    let calls = 0;
-    while (!isOver) {
-      if (owed.length > 0) {
-        mock.timers.tick(9000);
-        calls += owed.length;
-        for (const answer of owed.splice(0)) answer();
-      }
-      await turns();
-    }
-    assert.ok(calls > 2, `${calls} calls`);
-    return doing;
-  };
-  mock.timers.enable({ apis: ["setTimeout"] });
-  try {
-    assert.equal(await slowly(feed.update()), true);
-    assert.equal(feed.cacheError, undefined);
-    await slowly(feed.forget());
-    assert.equal(cache.entries.size, 0);
-  } finally {
-    mock.timers.reset();
+  // A feed that was closed meanwhile begins no other write.
+  const held = gate();
+  cache.fault = (method) => method === "put" && held.opened;
+  for (const generation of [4, 5]) {
+    publisher.delta();
+    for (; feed.generation < generation; await turns()) feed.update().catch(() => {});
   }
+  feed.close();
+  held.open();
+  await turns();
+  assert.equal(floorOf(cache), 4);
 });
 
-test("a cache may change or transfer the bytes that it is given, and may return stale data", async () => {
+test("a cache may change or transfer the bytes that it is given, and those that it has given", async () => {
   const flip = (bytes) => bytes.forEach((byte, i) => (bytes[i] = byte ^ 0x55));
   const stores = {
     "changes them": {
@@ -698,9 +503,13 @@ test("a cache may change or transfer the bytes that it is given, and may return 
   for (const [what, { keep, give }] of Object.entries(stores)) {
     const { publisher, site, open } = await published();
     publisher.delta("second");
-    const entries = new Map();
+    const [entries, given] = [new Map(), []];
     const cache = {
-      get: async (name) => (entries.has(name) ? give(entries.get(name)) : undefined),
+      async get(name) {
+        if (!entries.has(name)) return undefined;
+        given.push(give(entries.get(name)));
+        return given.at(-1);
+      },
       put: async (name, bytes) => void entries.set(name, keep(bytes)),
       delete: async (name) => void entries.delete(name),
     };
@@ -709,23 +518,13 @@ test("a cache may change or transfer the bytes that it is given, and may return 
     publisher.delta("third");
     await feed.update();
     assert.equal(feed.cacheError, undefined, what);
+    // What it has given is nothing that a client writes later.
+    const restored = await open({ cache });
+    await restored.update();
+    for (const bytes of given) bytes.fill(0);
+    entries.clear();
+    await restored.update();
     site.close();
     answers(await open({ cache }), 3, { name: "third" });
   }
-  // Like an eventually consistent store, each read gives what was there one write ago.
-  const { publisher, site, open } = await published();
-  publisher.delta("second");
-  const [now, before] = [new Map(), new Map()];
-  const cache = {
-    get: async (name) => before.get(name),
-    put: async (name, bytes) => {
-      if (now.has(name)) before.set(name, now.get(name));
-      now.set(name, bytes);
-    },
-    delete: async (name) => void (now.delete(name), before.delete(name)),
-  };
-  assert.equal((await open({ cache })).cacheError, undefined);
-  for (const [name, bytes] of now) before.set(name, bytes);
-  site.close();
-  answers(await open({ cache }), 2, { name: "second" });
 });

@@ -61,16 +61,3 @@ test("it keeps publishing, including typed hosts, and leaves nothing behind", {
   assert.deepEqual(await ended, [0, null]);
   assert.deepEqual(left(), []);
 });
-
-test("it says what is wrong, and ends", async () => {
-  for (const [variables, message] of [
-    [{ EVERY: "often" }, "bloom-wasm: EVERY must be a number of seconds\n"],
-    [{ PORT: "99999" }, /^bloom-wasm: .*port.*\n$/],
-  ]) {
-    const { ended, printed, left } = await demo(variables);
-    assert.deepEqual(await ended, [1, null]);
-    if (typeof message === "string") assert.equal(printed(), message);
-    else assert.match(printed(), message);
-    assert.deepEqual(left(), []);
-  }
-});

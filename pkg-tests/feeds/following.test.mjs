@@ -4,7 +4,6 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { inspect } from "node:util";
 import { answers, bases, keysOf, openFeed, published, RibbonFilter } from "../helpers/feeds.mjs";
 import { fails } from "../helpers/following.mjs";
 import { folder } from "../helpers/installed.mjs";
@@ -48,12 +47,11 @@ test("a feed is opened, and then fetches only what is new", async () => {
   answers(feed, 6, { name: "b", which: "b" });
   assert.equal(feed.filter.hasAny(keysOf("a").slice(0, 1)), false);
   assert.deepEqual(site.asked(), ["feed.json", publisher.listed[0].sha256]);
-  before.free();
-  feed.filter.free(); // a user's mistake, which must not affect the next generation
-  publisher.delta("seventh");
+  // A user's mistake, which must not affect the next generation, even if it is only signed again.
+  feed.filter.free();
+  publisher.publish();
   assert.equal(await feed.update(), true);
-  answers(feed, 7, { name: "seventh", which: "b" });
-  feed.close();
+  answers(feed, 7, { name: "b", which: "b" });
 });
 
 test("passwords are compared as the manifest says", async () => {
@@ -63,10 +61,8 @@ test("passwords are compared as the manifest says", async () => {
     publisher.base(RibbonFilter.from(list, { profile: "password", ...options }));
     const feed = await open();
     assert.ok(feed.filter.hasPassword("password"));
-    const { lowercase, sha1 } = feed.filter.info();
-    assert.deepEqual([lowercase, sha1], [options.lowercase ?? false, options.sha1 ?? false]);
-    const { lowercase: saidLowercase, sha1: saidSha1 } = feed.info();
-    assert.deepEqual([saidLowercase, saidSha1], [lowercase, sha1]);
+    const { lowercase, sha1 } = feed.info();
+    assert.deepEqual({ lowercase: false, sha1: false, ...options }, { lowercase, sha1 });
     publisher.publish({ lowercase: !lowercase, sha1: false });
     await fails("not_a_feed", feed.update());
     assert.ok(feed.filter.hasPassword("password"));
@@ -100,11 +96,6 @@ test("the description, the progress, and limits", async () => {
     byteLength: total,
   });
   assert.equal(estimatedFpr, feed.filter.estimatedFpr);
-  assert.deepEqual(feed.createdAt, new Date(createdAt));
-  assert.equal(feed.stale, false);
-  assert.equal(feed.cacheError, undefined);
-  assert.equal(Object.prototype.toString.call(feed), "[object Feed]");
-  assert.equal(inspect(feed), "Feed { generation: 2, count: 1000, fpr: 0.001, stale: false }");
   await open({ maxBytes: total });
   await fails("too_large", open({ maxBytes: total - 1 }));
   const mine = new Error("mine");
@@ -112,11 +103,6 @@ test("the description, the progress, and limits", async () => {
     throw mine;
   };
   await assert.rejects(open({ onProgress }), mine);
-  publisher.publish({ name: undefined });
-  await feed.update();
-  assert.equal(feed.info().name, null);
-  feed.close();
-  assert.match(inspect(feed), /^Feed \{ generation: 3, /);
 });
 
 test("what may be in a manifest: more members, several signatures, the largest numbers", async () => {
@@ -163,15 +149,6 @@ test("a runtime whose fetch refuses the option cache works without it", async ()
   site.asked();
   const fetch = () => Promise.reject(new TypeError("fetch failed"));
   await fails("network", open({ fetch }));
-});
-
-test("a filter that was freed is made again, even if the feed is only signed again", async () => {
-  const { publisher, open } = await published();
-  const feed = await open();
-  feed.filter.free();
-  publisher.publish();
-  assert.equal(await feed.update(), true);
-  answers(feed, 2);
 });
 
 test("a feed in a folder, by a file: URL", async () => {

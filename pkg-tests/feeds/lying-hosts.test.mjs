@@ -50,8 +50,8 @@ test("an error of a folder's URL names the manifest in it", async () => {
 });
 
 /** The bytes of a response, of which `at` are sent before the connection breaks. */
-const cut = (response, bytes, at, length = bytes.length) => {
-  response.writeHead(200, length ? { "content-length": length } : {});
+const cut = (response, bytes, at = bytes.length) => {
+  response.writeHead(200, at < bytes.length ? { "content-length": bytes.length } : {});
   response.write(bytes.subarray(0, at), () => response.destroy());
   return true;
 };
@@ -72,30 +72,22 @@ test("files and manifests that break off, are damaged, swapped, longer or shorte
       return true;
     },
   ];
-  const status = (code, number) => [code, (response) => (response.writeHead(number).end("no"), true)];
   const faults = {
     "cut in the middle": ["network", (response, bytes) => cut(response, bytes, bytes.length >> 1)],
-    "cut in the middle, of unknown length": ["network", (response, bytes) => cut(response, bytes, 40, null)],
-    "cut after the last byte": ["network", (response, bytes) => cut(response, bytes, bytes.length, null)],
-    "cut before the first byte": ["network", (response) => (response.destroy(), true)],
-    missing: status("http", 404),
-    "an error": status("http", 503),
+    "cut after the last byte, of unknown length": ["network", (response, bytes) => cut(response, bytes)],
+    missing: ["http", (response) => (response.writeHead(404).end("no"), true)],
+    "an error": ["http", (response) => (response.writeHead(503).end("no"), true)],
     damaged: send("integrity", flipped),
-    longer: send("integrity", (bytes) => Buffer.concat([bytes, Buffer.from(" ")])),
-    "longer, of unknown length": send("integrity", (bytes) => Buffer.concat([bytes, Buffer.from(" ")]), true),
-    shorter: send("integrity", (bytes) => bytes.subarray(0, -1)),
+    longer: send("integrity", (bytes) => Buffer.concat([bytes, Buffer.from("x")])),
     "shorter, of unknown length": send("integrity", (bytes) => bytes.subarray(0, -1), true),
     empty: send("integrity", () => Buffer.alloc(0)),
     "another file": send("integrity", (_, path) =>
       publisher.files.get(names.find((name) => name.length > 9 && name !== path)),
     ),
-    "a captive portal": send("integrity", () => Buffer.from("<title>Sign in</title>")),
   };
   for (const path of names) {
     for (const [what, [expected, fault]] of Object.entries(faults)) {
       site.fault = (asked, response, bytes) => asked === path && fault(response, Buffer.from(bytes), path);
-      const mended = path === "feed.json" && /^longer/.test(what);
-      if (mended) continue; // spaces after a manifest do no harm
       const code =
         path === "feed.json" && expected === "integrity" ? /signature|not_a_feed/ : new RegExp(`^${expected}$`);
       for (const attempt of [() => feed.update(), () => open()]) {
@@ -110,18 +102,8 @@ test("files and manifests that break off, are damaged, swapped, longer or shorte
     }
   }
   site.fault = undefined;
-  assert.equal(await feed.update(), true);
-  answers(feed, 3, { name: "third", which: "b" });
-  site.close();
-  await fails("network", feed.update());
-  answers(feed, 3, { name: "third", which: "b" });
-});
-
-test("a transfer that ends before its announced length is `truncated`", async () => {
-  const { publisher, open } = await published();
-  const feed = await open();
-  publisher.delta();
-  for (const short of ["feed.json", publisher.listed[1].sha256]) {
+  // A transfer that ends before its announced length, by a `fetch` that doesn't notice.
+  for (const short of names) {
     const fetch = async (url, options) => {
       const response = await globalThis.fetch(url, options);
       if (!url.endsWith(short)) return response;
@@ -130,7 +112,8 @@ test("a transfer that ends before its announced length is `truncated`", async ()
     };
     await fails("truncated", open({ fetch }));
   }
-  await feed.update();
+  assert.equal(await feed.update(), true);
+  answers(feed, 3, { name: "third", which: "b" });
 });
 
 test("a file that is longer than signed is read only to its signed length", async () => {

@@ -7,7 +7,7 @@ import { mock, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { answers, bases, basesIn, floorOf, gate, HOUR, older, openSharded, published, tab } from "../helpers/feeds.mjs";
 import { fails, tens } from "../helpers/following.mjs";
-import { keyPair, memoryCache, Publisher } from "../helpers/publisher.mjs";
+import { keyPair, memoryCache, Publisher, without } from "../helpers/publisher.mjs";
 
 const home = mkdtempSync(join(tmpdir(), "packaged-"));
 let folders = 0;
@@ -44,8 +44,10 @@ async function inSeconds(run) {
   }
 }
 
-const offline = (_, response) => response.destroy();
-const isOffline = (site) => Object.assign(site, { fault: offline });
+const isOffline = (site) => Object.assign(site, { fault: (_, response) => response.destroy() });
+
+/** Another feed of the same key. */
+const namesakeOf = ({ key }) => Object.assign(new Publisher(bases.b), { key, signers: [key] }).publish();
 
 test("a first start without a network answers; the update after it takes deltas alone", async () => {
   const { publisher, site, open } = await published();
@@ -110,9 +112,7 @@ test("it counts as accepted: an older manifest of the host, or another feed's, i
   await fails("rollback", feed.update());
   answers(feed, 2, { name: "packaged" });
 
-  const other = new Publisher(bases.b);
-  Object.assign(other, { key: publisher.key, signers: [publisher.key], generation: 9 });
-  site.publisher = other.publish();
+  site.publisher = namesakeOf(publisher);
   await fails("wrong_feed", feed.update());
   answers(feed, 2, { name: "packaged" });
   assert.equal(feed.packagedError, undefined);
@@ -148,26 +148,22 @@ test("of the cache's and the packaged generation, the higher one stays", async (
 
 test("one that can't be used counts as none, and says why", async (context) => {
   const { publisher, site, open } = await published();
-  const stranger = new Publisher(bases.b);
-  const namesake = Object.assign(new Publisher(bases.b), { key: publisher.key, signers: [publisher.key] }).publish();
   const damaged = copyOf(publisher);
   writeFileSync(join(damaged.folder, publisher.listed[0].sha256), "damaged");
   const noJson = copyOf(publisher);
   writeFileSync(join(noJson.folder, "feed.json"), "<!doctype html>");
   const lacking = { packaged: pathToFileURL(join(home, "nothing", "feed.json")) };
   for (const [what, { packaged }, code] of [
-    ["another key's", copyOf(stranger), "signature"],
+    ["another key's", copyOf(new Publisher(bases.b)), "signature"],
     ["a damaged file", damaged, "integrity"],
     ["no manifest", noJson, "not_a_feed"],
     ["no file", lacking, "network"],
   ]) {
     await context.test(what, async () => {
       site.fault = undefined;
-      const cache = memoryCache();
-      const feed = await open({ cache, packaged });
+      const feed = await open({ cache: memoryCache(), packaged });
       answers(feed, 1);
-      assert.equal(feed.packagedError.code, code);
-      assert.equal(feed.cacheError, undefined);
+      assert.deepEqual([feed.packagedError.code, feed.cacheError], [code, undefined]);
       isOffline(site);
       const error = await fails("network", open({ packaged }));
       assert.match(error.message, /, and what is packaged can't be used: /);
@@ -177,7 +173,7 @@ test("one that can't be used counts as none, and says why", async (context) => {
     site.fault = undefined;
     const cache = memoryCache();
     await open({ cache });
-    const feed = await open({ cache, packaged: copyOf(namesake).packaged });
+    const feed = await open({ cache, packaged: copyOf(namesakeOf(publisher)).packaged });
     await feed.update();
     answers(feed, 1);
     assert.equal(feed.packagedError.code, "wrong_feed");
@@ -198,9 +194,8 @@ test("one that can't be used counts as none, and says why", async (context) => {
 
 test("an app that packed another feed by mistake isn't bound to it: the next package is right", async () => {
   const { publisher, open } = await published();
-  const namesake = Object.assign(new Publisher(bases.b), { key: publisher.key, signers: [publisher.key] }).publish();
   const cache = memoryCache();
-  const wrong = await open({ cache, packaged: copyOf(namesake).packaged });
+  const wrong = await open({ cache, packaged: copyOf(namesakeOf(publisher)).packaged });
   await fails("wrong_feed", wrong.update());
   const right = await open({ cache, packaged: copyOf(publisher).packaged });
   await right.update();
@@ -244,26 +239,6 @@ test("a cache that lost the base of a newer generation says so, while the packag
   publisher.manifest = older(publisher);
   await fails("rollback", feed.update());
   answers(feed, 1);
-});
-
-test("a late cache of another feed wins, and the package is reported", async () => {
-  const { publisher, site, open } = await published();
-  const namesake = Object.assign(new Publisher(bases.b), { key: publisher.key, signers: [publisher.key] }).publish();
-  const { packaged } = copyOf(namesake);
-  const stored = memoryCache();
-  await open({ cache: stored });
-  isOffline(site);
-  const cache = tab(stored);
-  cache.fault = (method) => {
-    if (method === "get") throw new Error("not yet");
-  };
-  const feed = await open({ cache, packaged });
-  answers(feed, 2, { which: "b" });
-  await fails("network", feed.update());
-  cache.fault = undefined;
-  await fails("network", feed.update());
-  answers(feed, 1);
-  assert.deepEqual([feed.packagedError.code, feed.cacheError], ["wrong_feed", undefined]);
 });
 
 test("wrong URLs of a package are refused, and sharded filters have none", async () => {
@@ -318,18 +293,21 @@ test("a cache that is well again is no error any more, though the host is away",
   }
 });
 
-test("a late cache with another payload of the same generation wins, and the package is reported", async () => {
-  const { publisher, site, open } = await published();
-  const stored = memoryCache();
-  await open({ cache: stored });
-  publisher.manifest = publisher.changed({ count: 7 });
-  const { packaged } = copyOf(publisher);
-  isOffline(site);
-  const feed = await open({ cache: failsOnce(stored), packaged });
-  assert.equal(feed.info().count, 7);
-  await fails("network", feed.update());
-  assert.equal(feed.info().count, 1000);
-  assert.equal(feed.packagedError.code, "rollback");
+test("a late cache of another feed, or with another payload of the generation, wins, and the package is reported", async () => {
+  for (const code of ["wrong_feed", "rollback"]) {
+    const { publisher, site, open } = await published();
+    const stored = memoryCache();
+    await open({ cache: stored });
+    if (code === "rollback") publisher.manifest = publisher.changed({ count: 7 });
+    const { packaged } = copyOf(code === "rollback" ? publisher : namesakeOf(publisher));
+    isOffline(site);
+    const feed = await open({ cache: failsOnce(stored), packaged });
+    assert.deepEqual([feed.generation, feed.info().count], code === "rollback" ? [1, 7] : [2, 1000]);
+    await fails("network", feed.update());
+    answers(feed, 1);
+    assert.equal(feed.info().count, 1000);
+    assert.deepEqual([feed.packagedError.code, feed.cacheError], [code, undefined]);
+  }
 });
 
 test("a base that the cache has lost is put there again, from the package", async () => {
@@ -347,19 +325,24 @@ test("a base that the cache has lost is put there again, from the package", asyn
   answers(await open({ cache }), 2);
 });
 
-test("a package that hangs holds up one update at most", async () => {
+test("a package that hangs holds up one update at most, for ten seconds at most", async () => {
   const { publisher, open } = await published();
   const cache = memoryCache();
   await open({ cache });
   publisher.delta("second");
-  const asked = gate();
-  const fetch = (url, options) => {
-    if (!url.startsWith("https://app.example/")) return globalThis.fetch(url, options);
+  let asked = gate();
+  const fetch = (url) => {
+    if (!url.startsWith("https://app.example/")) return without(publisher)(url);
     asked.open();
     return new Promise(() => {});
   };
-  const feed = await open({ cache, fetch, packaged: "https://app.example/feed.json" });
-  await asked.opened;
+  const hanging = async () => {
+    asked = gate();
+    const feed = await open({ cache, fetch, packaged: "https://app.example/feed.json" });
+    await asked.opened;
+    return feed;
+  };
+  const feed = await hanging();
   const stop = new AbortController();
   const updating = feed.update({ signal: stop.signal });
   stop.abort();
@@ -367,4 +350,10 @@ test("a package that hangs holds up one update at most", async () => {
   await feed.update();
   answers(feed, 2);
   assert.equal(feed.packagedError.code, "network");
+
+  await inSeconds(async (_cache, _answer, seconds) => {
+    const feed = await hanging();
+    assert.ok((await seconds(feed.update())) <= 12);
+    assert.match(feed.packagedError.message, /longer than 10000 ms/);
+  });
 });

@@ -4,7 +4,7 @@ import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { createPublicKey } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { delimiter, dirname, join } from "node:path";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
@@ -67,52 +67,6 @@ async function told(ask) {
   site.fault = undefined;
   assert.equal(await say(), "3,signature,3,third,true,", "another's");
 }
-
-test("the tool publishes, and a client follows it exactly, key by key", async () => {
-  const work = join(folder, "publisher");
-  mkdirSync(work, { recursive: true });
-  const env = { ...process.env, PATH: dirname(nativeTool()) + delimiter + process.env.PATH };
-  const tool = (...args) => execFileSync("bloom-wasm", ["feed", ...args], { cwd: work, env, encoding: "utf8" });
-  tool("keygen", "-o", "feed.key");
-  const [publicKey] = /[\w-]{43}/.exec(tool("keygen", "-o", "other.key") && tool("keygen", "-o", "third.key"));
-  const of = (key) => createPublicKey(readFileSync(join(work, key))).export({ format: "jwk" }).x;
-  assert.equal(publicKey, of("third.key"));
-  const described = { profile: "raw", fpr: 1e-6, name: "by the tool" };
-  writeFeed(work, { ...described, sign: ["feed.key", "other.key"], lists: { list: "list" } });
-  const hosts = Array.from({ length: 3000 }, (_, i) => `host-${i}.example`);
-  const publish = (list) => {
-    writeFileSync(join(work, "list"), list.join("\n"));
-    tool("publish");
-  };
-  /** The keys on the list in this round: some are new and some are gone. */
-  const listed = (round) => hosts.slice(20 * round, 1000 + 25 * round);
-  publish(listed(0));
-  const url = pathToFileURL(join(work, "public/feed.json"));
-  const read = [];
-  const options = { cache: null, onProgress: ({ total }) => read.push(total) };
-  const feeds = [await openFeed(url, { ...options, publicKey: of("feed.key") })];
-  const whole = feeds[0].info().byteLength;
-  let fetched = 0;
-  for (let round = 1; round <= 40; round++) {
-    publish(listed(round));
-    read.length = 0;
-    for (const feed of feeds) assert.equal(await feed.update(), true);
-    fetched += read[0];
-    // A new client has the same.
-    if (round % 10 === 0)
-      feeds.push(await openFeed(url, { ...options, publicKey: [of("third.key"), of("other.key")] }));
-    const members = new Set(listed(round));
-    for (const { filter, generation } of feeds) {
-      assert.equal(generation, feeds[0].generation);
-      const answers = filter.hasMany(hosts);
-      hosts.forEach((host, i) => assert.equal(answers[i], members.has(host) ? 1 : 0, `${host} in round ${round}`));
-    }
-  }
-  assert.ok(fetched < 40 * (whole / 2), `${fetched} bytes in 40 updates, of a feed of ${whole}`);
-  const info = feeds[0].info();
-  assert.deepEqual([info.name, info.count, info.profile], ["by the tool", listed(40).length, "raw"]);
-  await assert.rejects(openFeed(url, { ...options, publicKey }), { code: "signature" });
-});
 
 test(`\`feed verify\` refuses the ${refused.length} manifests that clients refuse`, () => {
   const work = join(folder, "refused");

@@ -62,32 +62,6 @@ test("a generation that another tab stores in between leaves nothing behind in t
   assert.equal(cache.entries.size, 0);
 });
 
-test("of two tabs that update at once, the slower one doesn't set the cache back", async () => {
-  const { publisher, open } = await published();
-  const cache = memoryCache();
-  let goOn;
-  let hold;
-  const slow = async (url, options) => {
-    if (!url.endsWith("feed.json")) await hold?.();
-    return fetch(url, options);
-  };
-  const [one, two] = [await open({ cache, fetch: slow }), await open({ cache })];
-  await Promise.all([one.update(), two.update()]);
-  publisher.delta("second");
-  const held = new Promise((resolve) => {
-    hold = () => (resolve(), new Promise((resolve) => (goOn = resolve)));
-  });
-  const updating = one.update();
-  await held;
-  publisher.delta("third");
-  await two.update();
-  const after = new Map(cache.entries);
-  goOn();
-  assert.equal(await updating, true);
-  answers(one, 2, { name: "second" });
-  assert.deepEqual(cache.entries, after);
-});
-
 /** Runs with `navigator.locks` as given. */
 async function withLocks(locks, run) {
   const before = Object.getOwnPropertyDescriptor(globalThis, "navigator");
@@ -166,35 +140,6 @@ test("a base and a head are put under a lock, which is held for nothing else", a
       outside.join(),
     );
     assert.equal(feed.cacheError, undefined);
-  });
-});
-
-test("while one tab puts a manifest, another waits before putting its own", async () => {
-  const { publisher, open } = await published();
-  const cache = memoryCache();
-  const slow = tab(cache);
-  await withLocks(webLocks(), async () => {
-    const [one, two] = [await open({ cache: slow }), await open({ cache })];
-    await Promise.all([one.update(), two.update()]);
-    publisher.delta("slow");
-    const [hung, goOn] = [gate(), gate()];
-    slow.fault = async (method, name) => {
-      if (method !== "put" || !name.startsWith("head-")) return;
-      hung.open();
-      await goOn.opened;
-    };
-    const updating = one.update();
-    await hung.opened;
-    publisher.delta("ahead");
-    const inPlace = new Promise((resolve) => two.watch({ every: 1e6, onUpdate: resolve }));
-    const going = two.update();
-    await inPlace;
-    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
-    goOn.open();
-    assert.deepEqual(await Promise.all([updating, going]), [true, true]);
-    assert.equal(floorOf(cache), 3);
-    assert.deepEqual([one.cacheError, two.cacheError], [undefined, undefined]);
-    two.close();
   });
 });
 

@@ -5,7 +5,7 @@ import { ShardsPublisher } from "./publisher.mjs";
 import { given } from "./turn.mjs";
 
 export const { RibbonFilter } = await installed();
-export const { ShardedFilter, openSharded } = await installed("bloom-wasm/reader");
+export const { openSharded, urlExpressions } = await installed("bloom-wasm/reader");
 
 /** How many keys of each kind. */
 export const KEYS = given("KEYS", 5000);

@@ -104,29 +104,15 @@ describe("a sharded filter by Spark", { skip, timeout: 3_600_000 }, () => {
     assert.deepEqual(contents(join(cwd, "spark")), contents(join(cwd, "alone")));
   });
 
-  test("the digests in docs/hosting.md", () => {
-    const [, section] = readFileSync(join(root, "docs/hosting.md"), "utf8").split("\n### Built elsewhere\n");
-    const rows = [...section.matchAll(/^\| (?:the empty key|`(\w+)`) \| `([0-9a-f]{16})` \|$/gm)];
-    assert.equal(rows.length, 2);
-    const path = [join(root, "examples/spark"), systems.pyspark().path, packages.path].join(delimiter);
-    for (const [, key = "", digest] of rows) {
-      const code = `import sharded; print("%016x" % (sharded.digest(b"${key}") & (1 << 64) - 1))`;
-      const env = { ...process.env, PYTHONPATH: path, PYTHONDONTWRITEBYTECODE: "1" };
-      assert.equal(execFileSync("python3", ["-c", code], { env, encoding: "utf8" }).trim(), digest);
+  test("a null, or a value that isn't a hash, fails the job by name", async () => {
+    for (const [name, text, described, format, words] of [
+      ["1.txt", `${"a".repeat(40)}\nno hash\n`, hashed, "text", /value has a null, or what isn't a SHA-1 hash/],
+      ["1.json", '{"value":"a"}\n{"value":null}\n', { profile: "raw", shards: 2 }, "json", /value has a null/],
+    ]) {
+      const cwd = work();
+      writeFileSync(join(cwd, "keys", name), text);
+      await assert.rejects(spark("local[2]", cwd, described, format), words);
+      assert.ok(!existsSync(join(cwd, "spark/shards.json")));
     }
-  });
-
-  test("a value that isn't a hash, such as a null, fails the job by name", async () => {
-    const cwd = work();
-    writeFileSync(join(cwd, "keys/1.txt"), `${"a".repeat(40)}\nno hash\n`);
-    await assert.rejects(spark("local[2]", cwd, hashed), /value has a null, or what isn't a SHA-1 hash/);
-    assert.ok(!existsSync(join(cwd, "spark/shards.json")));
-  });
-
-  test("a null among strings fails the job by name", async () => {
-    const cwd = work();
-    writeFileSync(join(cwd, "keys/1.json"), '{"value":"a"}\n{"value":null}\n');
-    await assert.rejects(spark("local[2]", cwd, { profile: "raw", shards: 2 }, "json"), /value has a null/);
-    assert.ok(!existsSync(join(cwd, "spark/shards.json")));
   });
 });
