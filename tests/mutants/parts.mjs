@@ -93,6 +93,16 @@ export default {
       test: "runtimes/worker.long",
     },
     {
+      file: "js/boundary/builtin.ts",
+      from: `  try {
+    return globalThis.process?.getBuiltinModule?.(name);
+  } catch {
+    return undefined;
+  }`,
+      to: "  return globalThis.process?.getBuiltinModule?.(name);",
+      test: "runtimes/next.long",
+    },
+    {
       file: "js/boundary/info.ts",
       from: "/** The formats of other software.",
       to: 'export type { Filter } from "../filter/filter.js";\n\n/** The formats of other software.',
