@@ -103,6 +103,12 @@ export default {
       test: "runtimes/next.long",
     },
     {
+      file: "js/build/options.ts",
+      from: "counterBits?: 4 | 8;",
+      to: "counterBits?: number;",
+      test: "package/package",
+    },
+    {
       file: "js/boundary/info.ts",
       from: "/** The formats of other software.",
       to: 'export type { Filter } from "../filter/filter.js";\n\n/** The formats of other software.',
@@ -113,6 +119,12 @@ export default {
       from: "const isOther = /^https?:/i.test(asked) && !asked.startsWith(`${location.origin}/`);",
       to: "const isOther = /^https?:/i.test(asked);",
       test: "runtimes/page",
+    },
+    {
+      file: "js/foreign/foreign.ts",
+      from: "taken modulo this. */\n      bits: number;",
+      to: "taken modulo this. */\n      bits?: number;",
+      test: "package/package",
     },
     {
       file: "js/parser.js",
