@@ -39,7 +39,7 @@ export const LONGER = [
   {
     folder: "package",
     files: ["package"],
-    names: ["slim starts", "tsc", "an uncaught error of a missing"],
+    names: ["slim starts", "tsc", "an uncaught error takes"],
     variables: { EVERY: 1 },
   },
 ];

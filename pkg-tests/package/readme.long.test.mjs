@@ -6,13 +6,13 @@ import assert from "node:assert/strict";
 import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import * as vite from "vite";
 import { root } from "../../scripts/setup.mjs";
 import { newPage, noChromium, PATIENCE, playwright } from "../helpers/browsers.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
-import { createServer } from "../helpers/server.mjs";
+import { replaced, until } from "../helpers/recipes.mjs";
+import { listen } from "../helpers/server.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
 const README = readFileSync(join(root, "README.md"), "utf8");
@@ -25,45 +25,20 @@ function sample(heading, index = 0) {
   return [...body.matchAll(/^```\w+\n([\s\S]*?)^```$/gm)][index][1];
 }
 
-/** A text with one place replaced. */
-function replaced(text, from, to) {
-  assert.equal(text.split(from).length, 2, `${from} once in ${text}`);
-  return text.replace(from, () => to);
-}
-
 const { RibbonFilter } = await installed();
 const work = (name) => mkdtempSync(join(folder, `readme-${name}-`));
 
 const TYPES = { ".html": "text/html", ".js": "text/javascript" };
 
 /** A server for the files of a folder, which answers anything else with an empty page. */
-async function serve(cwd) {
-  const server = createServer(({ url }, response) => {
+const serve = (cwd) =>
+  listen(({ url }, response) => {
     const { pathname } = new URL(url, "http://localhost");
     const file = join(cwd, pathname);
     const known = pathname !== "/" && existsSync(file);
     response.setHeader("content-type", TYPES[known ? extname(file) : ".html"] ?? "application/octet-stream");
     response.end(known ? readFileSync(file) : "<!doctype html><title>A page</title>");
   });
-  await new Promise((listening) => server.listen(0, listening));
-  return {
-    at: (host, path = "") => `http://${host}:${server.address().port}/${path}`,
-    close() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}
-
-/** Waits until something is as expected. */
-async function until(ask, expected) {
-  let found;
-  for (const end = Date.now() + PATIENCE; Date.now() < end; await pause(25)) {
-    found = await ask().catch((error) => error);
-    if (found === expected) return;
-  }
-  assert.equal(found, expected);
-}
 
 const noPages = noChromium && skipped("README's pages", noChromium);
 
@@ -75,13 +50,13 @@ describe("a page in Chromium", { skip: noPages, timeout: 3 * PATIENCE }, () => {
   after(() => browser?.close());
 
   /** What a function returns in a page of a folder. */
-  async function visited(cwd, run, path = "index.html") {
+  async function visited(cwd, run) {
     const site = await serve(cwd);
     const page = await newPage(browser);
     const errors = [];
     page.on("pageerror", (error) => errors.push(error));
     try {
-      await page.goto(site.at("localhost", path));
+      await page.goto(site.at("index.html"));
       const result = await run(page);
       assert.deepEqual(errors, []);
       return result;
@@ -154,7 +129,6 @@ describe("a page in Chromium", { skip: noPages, timeout: 3 * PATIENCE }, () => {
 });
 
 test("README is an entrance: less than 200 lines, at most 1,400 words", () => {
-  const [lines, words] = [/\n/, /\s+/].map((between) => README.trim().split(between).length);
-  assert.ok(lines < 200, `${lines} lines`);
-  assert.ok(words <= 1400, `${words} words`);
+  assert.ok(README.split("\n").length <= 200);
+  assert.ok(README.trim().split(/\s+/).length <= 1400);
 });

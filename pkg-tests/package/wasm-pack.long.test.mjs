@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { output, root, setup } from "../../scripts/setup.mjs";
 import { newPage, noChromium, playwright } from "../helpers/browsers.mjs";
 import { nativeTool } from "../helpers/built.mjs";
-import { createServer } from "../helpers/server.mjs";
+import { listen } from "../helpers/server.mjs";
 
 setup();
 const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
@@ -30,34 +30,17 @@ const golden = (name) => readFileSync(join(root, "tests/golden", name));
 
 /** The classes, asked for golden files and for lists of all profiles. */
 function ask({ Filter, optimal }) {
-  const code = (run) => {
-    try {
-      return run();
-    } catch ({ name, code }) {
-      return `${name} ${code}`;
-    }
-  };
   const ribbon = Filter.decode(golden("ribbon.bloom"));
-  const lines = golden("ribbon.txt").toString().trim().split("\n");
-  const nonmembers = Array.from({ length: 2000 }, (_, i) => `key-${1000 + i}`);
-  const found = nonmembers.filter((_, i) => ribbon.hasMany(nonmembers)[i]).map((key) => key.slice(4));
-  assert.deepEqual(
-    found,
-    lines.filter((line) => Number(line) < 3000),
-  );
   assert.ok(ribbon.has("key-1") && ribbon.has(new TextEncoder().encode("key-1")) && !ribbon.has("no key"));
+  assert.deepEqual([...ribbon.hasMany(new Set(["key-1", "no key"]))], [1, 0]);
   assert.deepEqual([ribbon.kind, ribbon.profile, ribbon.info().count], ["ribbon", "raw", 1000]);
   assert.deepEqual(Buffer.from(ribbon.toBytes()), golden("ribbon.bloom"));
-  const foreign = Filter.decode(golden("foreign-guava.bloom")).info();
-  assert.deepEqual([foreign.kind, foreign.foreign.funnel], ["guava", "utf8"]);
+  assert.equal(Filter.decode(golden("foreign-guava.bloom")).info().foreign.funnel, "utf8");
 
   const skipped = [];
-  const urls = Filter.from(["evil.example", "||ads.example^", "https://evil.example/*"], {
-    profile: "url",
-    fpr: 1e-6,
-    name: "hosts",
-    createdAt: 1_700_000_000_000,
-    allow: ["good.example"],
+  const urls = Filter.from(new Set(["evil.example", "||ads.example^", "https://evil.example/*"]), {
+    ...{ profile: "url", fpr: 1e-6, name: "hosts", createdAt: 1_700_000_000_000, allow: ["good.example"] },
+    lowercase: undefined,
     onSkip: ({ key, reason }) => skipped.push([new TextDecoder().decode(key), reason]),
   });
   assert.deepEqual(skipped, [["https://evil.example/*", "pattern"]]);
@@ -66,21 +49,13 @@ function ask({ Filter, optimal }) {
   assert.equal(urls.matchUrl("http:\\\\EVIL\u3002example\\x"), "evil.example/");
   assert.equal(urls.matchUrl("http://good.example/"), null);
   assert.deepEqual([urls.info().name, urls.info().createdAt], ["hosts", 1_700_000_000_000]);
-  assert.equal(
-    code(() => urls.has("evil.example")),
-    "FilterError invalid_key",
-  );
 
-  const tagged = Filter.fromTagged(
-    { phishing: ["evil.example"], malware: ["evil.example", "bad.example"] },
-    { profile: "url" },
-  );
-  assert.deepEqual(tagged.urlTags("http://evil.example/a"), ["phishing", "malware"]);
-  assert.deepEqual([tagged.tags("bad.example/"), tagged.tags("none.example/")], [["malware"], []]);
-  assert.deepEqual(tagged.info().tags, [
-    { name: "phishing", count: 1 },
-    { name: "malware", count: 2 },
-  ]);
+  const lists = { phishing: ["evil.example"], malware: new Set(["evil.example", "bad.example"]) };
+  for (const its of [lists, new Map(Object.entries(lists))]) {
+    const tagged = Filter.fromTagged(its, { profile: "url" });
+    assert.deepEqual(tagged.urlTags("http://evil.example/a"), ["phishing", "malware"]);
+    assert.deepEqual([tagged.tags("bad.example/"), tagged.tags("none.example/")], [["malware"], []]);
+  }
 
   const passwords = Filter.from(["Hunter2"], { profile: "password", lowercase: true });
   assert.deepEqual([passwords.hasPassword("hunter2"), passwords.hasPassword("other")], [true, false]);
@@ -88,117 +63,52 @@ function ask({ Filter, optimal }) {
   const keyed = Filter.from(["a"], { kind: "counting", seed: 2n ** 63n, secret });
   assert.deepEqual([keyed.add("b"), keyed.remove("a"), keyed.has("a"), keyed.has("b")], [true, true, false, true]);
   assert.ok(Filter.decode(keyed.toBytes(), secret).equals(keyed));
-  assert.deepEqual(optimal(1000, 0.01).hashes, 7);
-
-  // Any iterable, and what isn't one.
-  const hosts = new Set(["evil.example"]);
-  assert.ok(Filter.from(hosts, { profile: "url", lowercase: undefined }).hasUrl("http://evil.example/"));
-  assert.deepEqual([...ribbon.hasMany(new Set(["key-1", "no key"]))], [1, 0]);
-  assert.deepEqual(
-    Filter.fromTagged(
-      new Map([
-        ["b", ["x"]],
-        ["a", hosts],
-      ]),
-    ).tags("evil.example"),
-    ["a"],
-  );
-  const numbers = Filter.decode(golden("foreign-spark.bloom"));
-  assert.equal(numbers.profile, "raw");
-
   const sized = Filter.from(["a"], { kind: "cuckoo", capacity: 1000 });
   assert.ok(Array.from({ length: 1000 }, (_, i) => sized.add(`key-${i}`)).length === 1000 && sized.has("a"));
+  assert.equal(optimal(1000, 0.01).hashes, 7);
 
-  for (const [run, wanted] of [
-    [() => Filter.from(["a"], { kind: "bloom", allow: ["b"] }).add("c"), "layered"],
-    [() => Filter.from(["a"], { kind: "cuckoo", allow: [] }).remove("a"), "layered"],
-    [() => Filter.from(["a"], { kind: "scalable", allow: ["b"] }).clear(), "layered"],
-    [() => Filter.from(["a"], { kind: "scalable", capacity: 5 }), "invalid_parameter"],
-    [() => Filter.decode(golden("ribbon.bloom").subarray(1)), "not_a_filter"],
-    [() => Filter.decode("a string"), "invalid_parameter"],
-    [() => Filter.decode(undefined), "invalid_parameter"],
-    [() => Filter.decode(keyed.toBytes(), "0123456789abcdef"), "invalid_parameter"],
-    [() => ribbon.has(undefined), "invalid_key"],
-    [() => ribbon.has("\ud800"), "invalid_key"],
-    [() => ribbon.hasMany(undefined), "invalid_parameter"],
-    [() => ribbon.hasMany("key-1"), "invalid_parameter"],
-    [() => ribbon.clear(), "wrong_kind"],
-    [() => Filter.from("evil.example"), "invalid_parameter"],
-    [() => Filter.from(5), "invalid_parameter"],
-    [() => Filter.from(["a"], { capacity: 5 }), "invalid_parameter"],
-    [() => Filter.from(["a"], Object.create({ rate: 1 })), "invalid_parameter"],
-    [() => Filter.fromTagged(["a"]), "invalid_parameter"],
-    [() => Filter.fromTagged({}, { kind: "bloom" }), "wrong_kind"],
-    [() => Filter.decode(keyed.toBytes()), "secret_required"],
-    [() => ribbon.has(5), "invalid_key"],
-    [() => ribbon.hasUrl("http://a.example/"), "wrong_profile"],
-    [() => urls.hasUrl(5), "invalid_key"],
-    [() => passwords.hasPassword(5), "invalid_key"],
-    [() => ribbon.add("x"), "wrong_kind"],
-    [() => ribbon.tags("x"), "wrong_kind"],
-    [() => Filter.from([5]), "invalid_key"],
-    [() => Filter.from(["a"], { fpr: 2 }), "invalid_parameter"],
-    [() => Filter.from(["a"], { rate: 0.1 }), "invalid_parameter"],
-    [() => Filter.from(["a"], { kind: "tree" }), "invalid_parameter"],
-    [() => Filter.from(["a"], null), "invalid_parameter"],
-    [() => Filter.from(["a"], 5), "invalid_parameter"],
-    [() => Filter.from(["a"], { seed: -1n }), "invalid_parameter"],
-    [() => Filter.from(["a"], { name: 5 }), "invalid_parameter"],
-    [() => Filter.from(["a"], { allow: "a" }), "invalid_parameter"],
-    [() => Filter.from(["a"], { secret }), "invalid_parameter"],
-    [() => Filter.from(["<html>"], { profile: "url" }), "invalid_key"],
-    [() => Filter.fromTagged({ "a,b": ["a"] }), "invalid_parameter"],
+  const bad = (options) => () => Filter.from(["a"], options);
+  for (const [code, ...calls] of [
+    ["layered", () => Filter.from(["a"], { kind: "bloom", allow: ["b"] }).add("c")],
+    ["not_a_filter", () => Filter.decode(golden("ribbon.bloom").subarray(1))],
+    ["secret_required", () => Filter.decode(keyed.toBytes())],
+    ["wrong_profile", () => ribbon.hasUrl("http://a.example/")],
+    ["wrong_kind", () => ribbon.add("x"), () => ribbon.tags("x"), () => Filter.fromTagged({}, { kind: "bloom" })],
+    ["invalid_key", () => ribbon.has(5), () => ribbon.has("\ud800"), () => urls.hasUrl(5), () => Filter.from([5])],
+    ["invalid_key", () => urls.has("evil.example"), () => Filter.from(["<html>"], { profile: "url" })],
+    ["invalid_parameter", () => Filter.decode("a string"), () => Filter.decode(keyed.toBytes(), "0123456789abcdef")],
+    ["invalid_parameter", () => ribbon.hasMany("key-1"), () => Filter.from("evil.example"), () => Filter.from(5)],
+    ["invalid_parameter", () => Filter.fromTagged(["a"]), () => Filter.fromTagged({ "a,b": ["a"] })],
+    ["invalid_parameter", bad(null), bad({ rate: 1 }), bad(Object.create({ rate: 1 })), bad({ fpr: 2 })],
+    ["invalid_parameter", bad({ kind: "tree" }), bad({ capacity: 5 }), bad({ kind: "scalable", capacity: 5 })],
+    ["invalid_parameter", bad({ seed: -1n }), bad({ name: 5 }), bad({ allow: "a" }), bad({ secret })],
   ])
-    assert.equal(code(run), `FilterError ${wanted}`, `${run}`);
-  const stop = new Error("stop");
-  const stopped = () =>
-    Filter.from(["||*^"], {
-      profile: "url",
-      onSkip: () => {
-        throw stop;
-      },
-    });
-  assert.throws(stopped, (error) => error === stop);
+    for (const call of calls) assert.throws(call, { name: "FilterError", code }, `${call}`);
+
   // Whatever an argument does, it ends nothing but its own call.
+  const stop = new Error("stop");
+  const throwing = () => {
+    throw stop;
+  };
   const moved = new Uint8Array(8);
   structuredClone(moved.buffer, { transfer: [moved.buffer] });
-  const thrower = new Proxy(new Uint8Array(8), {
-    get() {
-      throw stop;
-    },
-  });
   const { proxy, revoke } = Proxy.revocable([], {});
   revoke();
-  const getter = {
-    get fpr() {
-      throw stop;
-    },
-  };
-  const iterator = {
-    *[Symbol.iterator]() {
-      yield "a";
-      throw stop;
-    },
-  };
   const growing = Filter.from(["a"], { kind: "scalable" });
+  const stopped = () => Filter.from(["||*^"], { profile: "url", onSkip: throwing });
+  assert.throws(stopped, (error) => error === stop);
   for (let i = 0; i < 3000; i++)
-    for (const run of [
+    for (const call of [
       () => growing.has(moved),
-      () => growing.add(thrower),
+      () => growing.add(new Proxy(new Uint8Array(8), { get: throwing })),
       () => growing.hasMany(proxy),
-      () => Filter.from(["a"], getter),
-      () => Filter.from(iterator),
-      () => Filter.decode(moved),
+      () => growing.hasUrl({ toString: throwing }),
+      () => Filter.from({ [Symbol.iterator]: throwing }),
       () => Filter.fromTagged({ a: proxy }),
-      () =>
-        growing.hasUrl({
-          toString() {
-            throw stop;
-          },
-        }),
+      bad(new Proxy({}, { get: throwing })),
       stopped,
     ])
-      assert.throws(run);
+      assert.throws(call);
   assert.ok(growing.add("b") && growing.has("b"));
   growing.free();
   assert.ok(ribbon.has("key-1"));
@@ -211,20 +121,19 @@ test("target web, in Node and in the example's page", { skip: noChromium }, asyn
   ask(raw);
 
   const types = { ".html": "text/html", ".js": "text/javascript", ".wasm": "application/wasm" };
-  const server = createServer(({ url }, response) => {
+  const server = await listen(({ url }, response) => {
     const path = join(example, url === "/" ? "index.html" : url);
-    response.statusCode = existsSync(path) ? 200 : 404;
+    if (!existsSync(path)) return response.writeHead(404).end();
     response.setHeader("content-type", types[extname(path)] ?? "application/octet-stream");
-    response.end(existsSync(path) ? readFileSync(path) : "");
+    response.end(readFileSync(path));
   });
-  await new Promise((done) => server.listen(0, done));
   const browser = await playwright();
   context.after(async () => {
     await browser.close();
     server.close();
   });
   const page = await newPage(browser);
-  await page.goto(`http://localhost:${server.address().port}/`);
+  await page.goto(server.at());
   const shows = (text) => page.waitForFunction((text) => document.querySelector("#answer").value === text, text);
   await shows("evil.example/");
   await page.fill("#url", "https://shop.example/login?next");

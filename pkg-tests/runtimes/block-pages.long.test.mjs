@@ -8,7 +8,8 @@ import { pathToFileURL } from "node:url";
 import { backgrounds, missing, newPage, PATIENCE, puppeteer } from "../helpers/browsers.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
 import { serve as serveFeed, ToolPublisher } from "../helpers/publisher.mjs";
-import { createServer } from "../helpers/server.mjs";
+import { replaced, until } from "../helpers/recipes.mjs";
+import { listen } from "../helpers/server.mjs";
 import { page as docs } from "../interop/docs.mjs";
 import { skipped } from "./table.mjs";
 
@@ -17,39 +18,21 @@ const [background] = code["The extension"].js;
 const [blocked, ofPage] = code["Exempt a page for one user"].js;
 const work = (name) => mkdtempSync(join(folder, `block-pages-${name}-`));
 
-/** A text with one place replaced. */
-function replaced(text, from, to) {
-  assert.equal(text.split(from).length, 2, `${from} once in ${text}`);
-  return text.replace(from, () => to);
-}
-
-/** Waits until something is as expected. */
-async function until(ask, expected) {
-  let found;
-  for (const end = Date.now() + PATIENCE; Date.now() < end; await pause(25)) {
-    found = await ask().catch((error) => error);
-    if (found === expected) return;
-  }
-  assert.equal(found, expected);
-}
-
 for (const [name, own] of Object.entries(backgrounds("background.js"))) {
   const none = missing(name);
   const skip = none && skipped(`docs/block-pages.md, ${name}`, none);
   describe(`an extension in ${name}`, { skip, timeout: 6 * PATIENCE }, () => {
-    const site = createServer((_, response) => {
-      response.setHeader("content-type", "text/html");
-      response.end("<!doctype html><title>A page</title>");
-    });
-    const at = (host, path = "") => `http://${host}.localhost:${site.address().port}/${path}`;
+    let site;
     let feed;
     before(async () => {
-      await new Promise((listening) => site.listen(0, listening));
+      site = await listen((_, response) => {
+        response.setHeader("content-type", "text/html");
+        response.end("<!doctype html><title>A page</title>");
+      });
       feed = await serveFeed(new ToolPublisher(work("feed")).publish("evil.localhost", "worse.localhost"));
     });
     after(() => {
-      site.closeAllConnections();
-      site.close();
+      site?.close();
       feed?.close();
     });
 
@@ -74,6 +57,7 @@ for (const [name, own] of Object.entries(backgrounds("background.js"))) {
       try {
         await browser.installExtension(cwd);
         const page = await newPage(browser);
+        const at = (host, path) => site.at(path, `${host}.localhost`);
         const shown = () => page.title();
         // Leaving a page in the middle rejects.
         const visit = (url) => page.goto(url).catch((error) => String(error));

@@ -83,8 +83,8 @@ for (const bundler of Object.keys(bundlers)) {
   test(bundler, options(target, noChromium || (modulesOf(bundler) ? undefined : setup.NOT_INSTALLED)), async () => {
     await builds[bundler];
     const { version } = JSON.parse(readFileSync(join(modulesOf(bundler), packageOf(bundler), "package.json"), "utf8"));
-    await record(target, version, await visit(browser, at(`${bundler}/dist/index.html`)));
-    await record(`${target} worker`, version, await visit(browser, at(`${bundler}/dist/index.html`), ofWorker));
+    record(target, version, await visit(browser, at(`${bundler}/dist/index.html`)));
+    record(`${target} worker`, version, await visit(browser, at(`${bundler}/dist/index.html`), ofWorker));
   });
 }
 
@@ -98,8 +98,8 @@ test("Vite's dev server", options("Chromium, vite dev"), async () => {
   });
   try {
     await dev.listen();
-    await record("Chromium, vite dev", version, await visit(browser, dev.resolvedUrls.local[0]));
-    await record("Chromium, vite dev worker", version, await visit(browser, dev.resolvedUrls.local[0], ofWorker));
+    record("Chromium, vite dev", version, await visit(browser, dev.resolvedUrls.local[0]));
+    record("Chromium, vite dev worker", version, await visit(browser, dev.resolvedUrls.local[0], ofWorker));
   } finally {
     await dev.close();
   }

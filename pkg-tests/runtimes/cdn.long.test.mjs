@@ -3,13 +3,13 @@
  * tarball, from a server of another origin with the layout of the CDNs for npm packages.
  */
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { root } from "../../scripts/setup.mjs";
 import { missing, newPage, PATIENCE, puppeteer } from "../helpers/browsers.mjs";
 import { fileForPages, folder, installed } from "../helpers/installed.mjs";
-import { createServer } from "../helpers/server.mjs";
+import { listen } from "../helpers/server.mjs";
 import { prints } from "../interop/docs.mjs";
 import { skipped } from "./table.mjs";
 
@@ -30,7 +30,6 @@ const table = Object.fromEntries(
 
 /** The hashes, by the commands of the page; `npm pack` gives the installed package here. */
 const work = mkdtempSync(join(folder, "cdn-"));
-mkdirSync(work, { recursive: true });
 const hashes = Object.fromEntries(
   prints("sh", ["-ec", `npm() { cp "${join(folder, "bloom-wasm.tgz")}" bloom-wasm-${version}.tgz; }\n${code("sh")}`], {
     cwd: work,
@@ -45,7 +44,7 @@ const TYPES = { js: "text/javascript", wasm: "application/wasm" };
 /** The CDN. It may change a file. */
 let tampered;
 let asked = new Set();
-const cdn = createServer(({ url }, response) => {
+const cdn = await listen(({ url }, response) => {
   response.setHeader("access-control-allow-origin", "*");
   const [, at, name] = /^\/npm\/bloom-wasm@([^/]+)\/dist\/([\w.]+)$/.exec(url) ?? [];
   if (at !== version) return response.writeHead(404).end();
@@ -57,7 +56,7 @@ const cdn = createServer(({ url }, response) => {
   response.end(name === tampered ? Buffer.concat([bytes, added]) : bytes);
 });
 /** The page of an entry. */
-const pages = createServer(({ url }, response) => {
+const pages = await listen(({ url }, response) => {
   const { pathname, searchParams } = new URL(url, "http://localhost");
   if (pathname === "/list.bloom") return response.end(list);
   if (pathname !== "/") return response.writeHead(404).end();
@@ -68,14 +67,8 @@ const pages = createServer(({ url }, response) => {
     `<!doctype html><meta charset="utf-8"><output></output>${failing}${rejected}${page(searchParams.get("entry"))}`,
   );
 });
-for (const server of [cdn, pages]) await new Promise((listening) => server.listen(0, "localhost", listening));
-after(() => {
-  for (const server of [cdn, pages]) {
-    server.closeAllConnections();
-    server.close();
-  }
-});
-const dist = `http://localhost:${cdn.address().port}/npm/bloom-wasm@${version}/dist`;
+after(() => [cdn, pages].map((server) => server.close()));
+const dist = cdn.at(`npm/bloom-wasm@${version}/dist`);
 
 /** The page of docs/javascript.md for an entry. */
 function page(entry) {
@@ -120,7 +113,7 @@ for (const name of ["Chromium", "Firefox"]) {
         /** What the page of an entry says, or that it failed. */
         const says = async (entry) => {
           const page = await newPage(browser);
-          await page.goto(`http://localhost:${pages.address().port}/?entry=${entry}`);
+          await page.goto(pages.at(`?entry=${entry}`));
           await page.waitForFunction(() => globalThis.failed || document.querySelector("output").value);
           const said = await page.evaluate(() => document.querySelector("output").value || "failed");
           await page.close();

@@ -1,23 +1,18 @@
-/**
- * docs/screen-links.md and docs/edge.md: blobs and feeds' caches in Cloudflare's real runtime. next.long.test.mjs has the
- * redirects.
- */
+/** docs/screen-links.md: a blob in Cloudflare's real runtime, and a feed's update that ended with its request. */
 import assert from "node:assert/strict";
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { build } from "esbuild";
 import * as setup from "../../scripts/setup.mjs";
 import { PATIENCE } from "../helpers/browsers.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
-import { memoryCache, Publisher, serve } from "../helpers/publisher.mjs";
+import { Publisher, serve } from "../helpers/publisher.mjs";
 import { page, shell } from "../interop/docs.mjs";
 import { skipped, tried } from "./table.mjs";
 
-const { RibbonFilter, openFeed } = await installed();
-const { text, code } = page("edge.md");
+const { RibbonFilter } = await installed();
 const links = page("screen-links.md");
 const work = join(folder, "edge");
 mkdirSync(work);
@@ -25,49 +20,7 @@ mkdirSync(work);
 const miniflare = setup.installed("miniflare-4.20260426.0", ["miniflare@4.20260426.0"]); // as in worker.long.test.mjs
 const require = createRequire(join(miniflare ?? work, "user.cjs"));
 const wrangler = setup.installed("workerd", ["wrangler@4.86.0"]); // as in runtimes.long.test.mjs
-const noWorkerd = !miniflare && skipped("docs/screen-links.md and docs/edge.md, workerd", setup.NOT_INSTALLED);
-
-/** A feed with a large base. */
-const keys = ["evil.example", ...Array.from({ length: 100_000 }, (_, i) => `host-${i}.example`)];
-const base = RibbonFilter.from(keys, { fpr: 1e-3 });
-assert.ok(base.toBytes().length > 120_000);
-
-/** A client's report on a feed: what it opens with, the result of its update, and what it has then. */
-writeFileSync(
-  join(work, "ask.mjs"),
-  `import { openFeed } from "bloom-wasm/reader";
-  export async function ask(url, publicKey, cache) {
-    const feed = await openFeed(url, { publicKey, cache }).catch(({ code }) => code);
-    if (typeof feed === "string") return feed;
-    const first = feed.generation;
-    const update = await feed.update().catch(({ code }) => code);
-    return [first, update, feed.generation, feed.filter.has("evil.example"), feed.cacheError?.message].join();
-  }`,
-);
-
-/** The reports of clients that share a cache: the first one, another one, and one without a network. */
-async function told(ask) {
-  const publisher = new Publisher(base);
-  const site = await serve(publisher);
-  try {
-    const say = () => ask(site.url, publisher.key.publicKey);
-    assert.equal(await say(), "1,false,1,true,");
-    site.asked();
-    assert.equal(await say(), "1,false,1,true,");
-    assert.ok(
-      site.asked().every((path) => path === "feed.json"),
-      "the base comes from the cache",
-    );
-    publisher.delta("second");
-    assert.match(await say(), /^[12],(true|false),2,true,$/);
-    publisher.base(RibbonFilter.from(keys.slice(0, 60_000), { fpr: 1e-3 }));
-    assert.match(await say(), /^[23],(true|false),3,true,$/);
-    site.fault = (_, response) => (response.destroy(), true);
-    assert.equal(await say(), "3,network,3,true,");
-  } finally {
-    site.close();
-  }
-}
+const noWorkerd = !miniflare && skipped("docs/screen-links.md, workerd", setup.NOT_INSTALLED);
 
 describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
   const running = [];
@@ -140,26 +93,14 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
       const say = (url) => ask(JSON.stringify({ url }));
       const listed = { maybeListed: true };
       assert.equal(await say("https://evil.example/"), missing);
-      assert.match(links.text, new RegExp(`\`${missing}\`\\sfor`));
       await put[binding](list);
       assert.deepEqual(await say("https://www.evil.example/x"), listed, "the next request tries again");
       // Browsers open it, although it has no canonical form.
       assert.deepEqual(await say("/\\www.evil.example/x"), listed);
-      for (const url of ["https://good.example/", "evil"])
-        assert.deepEqual(await say(url), { maybeListed: false }, url);
+      assert.deepEqual(await say("https://good.example/"), { maybeListed: false });
       for (const none of ["", "javascript:void 0", "/login"])
         assert.deepEqual(await say(none), { maybeListed: null }, none);
-      for (const body of [
-        "{",
-        "{}",
-        "null",
-        "[]",
-        '"http://evil.example/"',
-        '{ "url": 1 }',
-        '{ "url": null }',
-        undefined,
-      ])
-        assert.match(await ask(body), /send/, body);
+      for (const body of ["{", "null", '{ "url": 1 }']) assert.match(await ask(body), /send/, body);
       tried(
         `a blob of env.${binding}, workerd`,
         require("workerd/package.json").version,
@@ -210,29 +151,8 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
     tried("a blob's bindings and uploads, wrangler", "4.86.0", "takes the configuration and the commands");
   });
 
-  test("a feed's cache in R2", async () => {
-    const [cache] = code["A feed's cache in R2 or KV"].js;
-    const { ask } = await worker(
-      "feed",
-      `import { ask } from "./ask.mjs";
-      ${cache}
-      export default {
-        async fetch(request, env) {
-          const { url, key } = await request.json();
-          return Response.json(await ask(url, key, r2(env.BUCKET)));
-        },
-      };`,
-    );
-    await told((url, key) => ask(JSON.stringify({ url, key })));
-    tried(
-      "a feed's cache in R2, workerd",
-      require("workerd/package.json").version,
-      "keeps a feed, and answers offline",
-    );
-  });
-
   test("an update that ended with its request blocks others for a minute, as the page says", async () => {
-    const publisher = new Publisher(base);
+    const publisher = new Publisher(RibbonFilter.from(["evil.example"]));
     const site = await serve(publisher);
     try {
       const { ask } = await worker(
@@ -270,94 +190,4 @@ describe("in workerd", { skip: noWorkerd, timeout: 4 * PATIENCE }, () => {
       site.close();
     }
   });
-
-  test("a Worker that starts from a warm cache keeps following its feed", async () => {
-    const listOf = (...hosts) => RibbonFilter.from(hosts, { profile: "url" });
-    const publisher = new Publisher(listOf("first.example"));
-    const site = await serve(publisher);
-    try {
-      const [cache] = code["A feed's cache in R2 or KV"].js;
-      const example = readFileSync(join(setup.root, "examples/worker/worker.js"), "utf8");
-      const source = [
-        ["{ FEED_URL, PUBLIC_KEY }, context", "{ BUCKET }, context"],
-        ["FEED_URL, {", `${JSON.stringify(site.url)}, {`],
-        ["PUBLIC_KEY, timeout", `${JSON.stringify(publisher.key.publicKey)}, cache: r2(BUCKET), timeout`],
-      ].reduce((text, [from, to]) => {
-        assert.equal(text.split(from).length, 2, from);
-        return text.replace(from, to);
-      }, `${cache}\n${example}`);
-      const each = source.replace("EVERY = 60_000", "EVERY = 0");
-      assert.notEqual(each, source);
-      const follower = async (name, source) => {
-        const { ask, put } = await worker(name, source);
-        const body = JSON.stringify({ url: "https://good.example/" });
-        return { put, generation: async () => (await ask(body)).generation };
-      };
-      const { generation, put } = await follower("follower", each);
-      const until = async (expected) => {
-        for (const end = Date.now() + PATIENCE; Date.now() < end; await pause(50))
-          if ((await generation()) === expected) return;
-        assert.equal(await generation(), expected);
-      };
-      await until(1);
-      publisher.base(listOf("first.example", "second.example"));
-      await put.ASSETS(list); // new isolates, whose cache is warm
-      await until(2);
-      publisher.base(listOf("third.example"));
-      await until(3);
-
-      const patient = await follower("patient", source);
-      site.asked();
-      for (let i = 0; i < 5; i++) assert.equal(await patient.generation(), 3);
-      assert.ok(
-        site.asked().filter((path) => path === "feed.json").length <= 2,
-        "opened, and asked the host once in this minute",
-      );
-    } finally {
-      site.close();
-    }
-  });
-});
-
-test("how often a cache is asked, as the page says", async () => {
-  const publisher = new Publisher(base);
-  const site = await serve(publisher);
-  const cache = memoryCache();
-  const asked = { get: 0, put: 0, delete: 0 };
-  cache.fault = (method) => void asked[method]++;
-  const since = () => {
-    const now = { ...asked };
-    Object.assign(asked, { get: 0, put: 0, delete: 0 });
-    return now;
-  };
-  const open = () => openFeed(site.url, { publicKey: publisher.key.publicKey, cache });
-  (await open()).close();
-  since();
-  try {
-    site.fault = (_, response) => (response.destroy(), true);
-    const feed = await open();
-    const start = since();
-    await feed.update().catch(() => {});
-    site.fault = undefined;
-    await feed.update();
-    since();
-    await feed.update();
-    const nothing = since();
-    publisher.delta("second");
-    assert.equal(await feed.update(), true);
-    const update = since();
-    feed.close();
-    const said = text.replace(/\s+/g, " ");
-    assert.ok(said.includes(`an isolate that starts reads ${start.get} times`), `${start.get}`);
-    const { get, put } = update;
-    assert.ok(
-      said.includes(`An update that brings a delta reads ${get} times and writes once`),
-      JSON.stringify(update),
-    );
-    assert.deepEqual([put, update.delete], [1, 0]);
-    assert.ok(said.includes("One that brings nothing reads once, and writes nothing"));
-    assert.deepEqual(nothing, { get: 1, put: 0, delete: 0 });
-  } finally {
-    site.close();
-  }
 });

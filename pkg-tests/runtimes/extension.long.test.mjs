@@ -13,7 +13,8 @@ import { root } from "../../scripts/setup.mjs";
 import { missing, newPage, PATIENCE, puppeteer } from "../helpers/browsers.mjs";
 import { folder } from "../helpers/installed.mjs";
 import { serve as serveFeed, ToolPublisher } from "../helpers/publisher.mjs";
-import { createServer } from "../helpers/server.mjs";
+import { until } from "../helpers/recipes.mjs";
+import { listen } from "../helpers/server.mjs";
 import { skipped } from "./table.mjs";
 
 /** How each browser is started, and how its background script is stopped. */
@@ -24,7 +25,7 @@ const browsers = {
       const devtools = await popup.createCDPSession();
       await devtools.send("ServiceWorker.enable");
       await devtools.send("ServiceWorker.stopAllWorkers");
-      await until("the service worker has stopped", () => !worker());
+      await until(() => !worker());
       await devtools.detach();
     },
   },
@@ -33,37 +34,9 @@ const browsers = {
       // Less than the default of 30 s, but longer than any check waits, because Firefox stops it even then.
       extraPrefsFirefox: { "extensions.background.idle.timeout": 3000 },
     },
-    stop: (_, popup) =>
-      until("the event page has stopped", () => popup.evaluate(() => chrome.extension.getBackgroundPage() === null)),
+    stop: (_, popup) => until(() => popup.evaluate(() => chrome.extension.getBackgroundPage() === null)),
   },
 };
-
-/** Waits until a condition holds. While a page is being replaced, asking it fails. */
-async function until(what, holds) {
-  let last;
-  for (const end = Date.now() + PATIENCE; Date.now() < end; await pause(25)) {
-    try {
-      last = await holds();
-      if (last) return;
-    } catch (error) {
-      last = error;
-    }
-  }
-  assert.fail(`never: ${what} (${last})`);
-}
-
-/** Starts a server on a free port. */
-async function serve(respond) {
-  const server = createServer(respond);
-  await new Promise((listening) => server.listen(0, listening));
-  return server;
-}
-
-async function stop(server) {
-  if (!server?.listening) return;
-  server.closeAllConnections();
-  await new Promise((closed) => server.close(closed));
-}
 
 /** Builds a copy of the example for a feed. Returns the folder to install. */
 async function build(name, copy, { url, publisher }) {
@@ -78,7 +51,7 @@ async function build(name, copy, { url, publisher }) {
 
 /** A server that shows the same page everywhere, and redirects what is below `/to/`. */
 const servePages = () =>
-  serve((request, response) => {
+  listen((request, response) => {
     if (request.url.startsWith("/to/"))
       return response.writeHead(302, { Location: decodeURIComponent(request.url.slice(4)) }).end();
     response
@@ -104,19 +77,16 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
     let popup; // in its own tab, and drives the other one
 
     const listed = ["listed.localhost", "other.localhost", "a.other.localhost", "fine.localhost/app/"];
-    const site = (host, path = "") => `http://${host}.localhost:${pages.address().port}/${path}`;
+    const site = (host, path) => pages.at(path, `${host}.localhost`);
     /** Sends the tab to a URL, like the address bar. */
     const open = (url) => popup.evaluate((tab, url) => chrome.tabs.update(tab, { url }).then(() => {}), tab, url);
 
     const shows = (url) =>
-      until(
-        `${url} is shown`,
-        async () => (await page.evaluate(() => location.href)) === url && (await text(page, "h1")) === "Welcome",
-      );
+      until(async () => [await page.evaluate(() => location.href), await text(page, "h1")], [url, "Welcome"]);
 
     /** Waits for the blocking page of a URL, blocked for a key. */
     const blocks = (url, key) =>
-      until(`${url} is blocked for ${key}`, async () => {
+      until(async () => {
         assert.deepEqual([await text(page, "#url"), await text(page, "#key")], [url, key]);
         return page.evaluate(() => document.readyState === "complete");
       });
@@ -132,7 +102,7 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
 
     /** Waits until the popup has these texts, by the ids of their elements. */
     const popupSays = (texts) =>
-      until(`the popup says ${JSON.stringify(texts)}`, async () => {
+      until(async () => {
         for (const [id, expected] of Object.entries(texts))
           assert.match(await text(popup, `#${id}`), RegExp(`^(${expected})$`));
         return true;
@@ -156,7 +126,7 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
       async () => {
         await browser?.close();
         feed?.close();
-        await stop(pages);
+        pages?.close();
         if (copy) rmSync(copy, { recursive: true });
       },
       { timeout: PATIENCE },
@@ -310,9 +280,9 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
       await browser.installExtension(built);
       const page = await newPage(browser);
       const blocks = (host) =>
-        until(`${host} is blocked`, async () => {
+        until(async () => {
           // The background may not listen yet, or may not know it yet. Leaving a page in the middle rejects.
-          await page.goto(`http://${host}:${pages.address().port}/`).catch(() => {});
+          await page.goto(pages.at("", host)).catch(() => {});
           await pause(250);
           return (await text(page, "#key")) === `${host}/`;
         });
@@ -331,7 +301,7 @@ for (const [name, { options, stop: stopBackground }] of Object.entries(browsers)
     } finally {
       await browser.close();
       feed.close();
-      await stop(pages);
+      pages?.close();
       rmSync(copy, { recursive: true });
     }
   });

@@ -1,7 +1,6 @@
 /** The main script of pages and on the command line: only the package is imported while the clock runs. */
 import "./cases.mjs";
 import "./golden.mjs";
-import "./programs.mjs";
 
 const first = performance.now();
 globalThis.verdict = import("./app.mjs").then(({ verdict }) => verdict(first));

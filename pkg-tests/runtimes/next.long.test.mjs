@@ -93,7 +93,7 @@ describe("Next.js", { timeout: 8 * PATIENCE }, () => {
   for (const [path, target] of Object.entries({ node: "Next.js, server", edge: "Next.js, edge" })) {
     test(target, { skip: !modules && skipped(target, setup.NOT_INSTALLED) }, async () => {
       const response = await fetch(`${url}/${path}`);
-      await record(target, version, await response.json());
+      record(target, version, await response.json());
     });
   }
 
@@ -125,8 +125,8 @@ describe("Next.js", { timeout: 8 * PATIENCE }, () => {
       const page = await newPage(browser);
       await page.goto(url);
       await page.waitForFunction(() => globalThis.verdict);
-      await record("Next.js, client", version, await page.evaluate(() => globalThis.verdict));
-      await record("Next.js, worker", version, await page.evaluate(() => globalThis.ofWorker()));
+      record("Next.js, client", version, await page.evaluate(() => globalThis.verdict));
+      record("Next.js, worker", version, await page.evaluate(() => globalThis.ofWorker()));
     } finally {
       await browser.close();
     }

@@ -9,11 +9,11 @@ import { record } from "./table.mjs";
 
 test("Node", async () => {
   await import(pathToFileURL(join(app("node"), "main.mjs")).href);
-  await record("Node", process.version, await globalThis.verdict);
+  record("Node", process.version, await globalThis.verdict);
 });
 
 test("a page's entries, in Node", async () => {
   const first = performance.now();
   const [reader, full] = await Promise.all(["./reader", "."].map(forPages));
-  await record("Node, page's entries", process.version, await run({ full, reader, golden }, first));
+  record("Node, page's entries", process.version, await run({ full, reader, golden }, first));
 });

@@ -13,7 +13,7 @@ test("a page of Chromium", { skip, timeout: 3 * PATIENCE }, async () => {
   plain("page");
   const browser = await playwright();
   try {
-    await record("Chromium, page", browser.version(), await visit(browser, at("page/index.html")));
+    record("Chromium, page", browser.version(), await visit(browser, at("page/index.html")));
   } finally {
     await browser.close();
   }

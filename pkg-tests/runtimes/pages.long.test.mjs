@@ -1,20 +1,11 @@
 /** The cases in Chromium and Firefox: in a page, its worker and an extension. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { missing, ofStrict, ofWorker, PATIENCE, puppeteer, visit } from "../helpers/browsers.mjs";
+import { backgrounds, missing, ofStrict, ofWorker, PATIENCE, puppeteer, visit } from "../helpers/browsers.mjs";
 import { at, plain } from "../helpers/site.mjs";
 import { record, skipped } from "./table.mjs";
 
-/** The background of an extension in each browser. */
-const background = {
-  Chromium: { background: { service_worker: "extension.mjs", type: "module" } },
-  Firefox: {
-    background: { scripts: ["extension.mjs"], type: "module" },
-    browser_specific_settings: { gecko: { id: "cases@example.com" } },
-  },
-};
-
-for (const name of Object.keys(background)) {
+for (const [name, own] of Object.entries(backgrounds("extension.mjs"))) {
   describe(`in ${name}`, () => {
     const none = missing(name);
     const options = (target) => ({ timeout: 2 * PATIENCE, skip: none && skipped(target, none) });
@@ -26,7 +17,7 @@ for (const name of Object.keys(background)) {
     before(
       async () => {
         if (none) return;
-        extension = plain(name, background[name]);
+        extension = plain(name, own);
         browser = await puppeteer(name);
       },
       { timeout: PATIENCE },
@@ -37,20 +28,20 @@ for (const name of Object.keys(background)) {
     test("an extension's background", options(`${name}, extension`), async () => {
       await browser.installExtension(extension.path);
       const [verdict] = await extension.verdict;
-      await record(`${name}, extension`, await version(), verdict);
+      record(`${name}, extension`, await version(), verdict);
     });
 
     test("a page", options(`${name}, page`), async () => {
-      await record(`${name}, page`, await version(), await visit(browser, page));
+      record(`${name}, page`, await version(), await visit(browser, page));
     });
 
     test("a page's module worker", options(`${name}, worker`), async () => {
-      await record(`${name}, worker`, await version(), await visit(browser, page, ofWorker));
+      record(`${name}, worker`, await version(), await visit(browser, page, ofWorker));
     });
 
     test("a page that forbids WebAssembly", options(`${name}, script-src 'self'`), async () => {
       const [verdict, refused] = await visit(browser, at(`${name}/strict.html`), ofStrict);
-      await record(`${name}, script-src 'self'`, await version(), verdict);
+      record(`${name}, script-src 'self'`, await version(), verdict);
       assert.match(refused, /^FilterError wasm_load: .*bloom-wasm\/reader needs no WebAssembly$/);
     });
   });

@@ -11,7 +11,8 @@ import * as esbuild from "esbuild";
 import { root } from "../../scripts/setup.mjs";
 import { backgrounds, FAILS_ONCE, missing, newPage, PATIENCE, puppeteer } from "../helpers/browsers.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
-import { createServer } from "../helpers/server.mjs";
+import { replaced, until } from "../helpers/recipes.mjs";
+import { listen } from "../helpers/server.mjs";
 import { skipped } from "./table.mjs";
 
 const readme = readFileSync(join(root, "examples/extension/README.md"), "utf8");
@@ -28,7 +29,7 @@ const listed = ["evil.localhost/", "worse.localhost/", "part.localhost/a/"];
 
 /** All hosts, and the requests to them. */
 const requests = [];
-const server = createServer(({ url, headers: { host } }, response) => {
+const server = await listen(({ url, headers: { host } }, response) => {
   const { pathname, searchParams } = new URL(url, "http://localhost");
   if (pathname === "/favicon.ico") return response.writeHead(404).end();
   response.setHeader("access-control-allow-origin", "*");
@@ -38,24 +39,9 @@ const server = createServer(({ url, headers: { host } }, response) => {
   response.setHeader("content-type", "text/html");
   response.end("<!doctype html><title>A page</title>");
 });
-await new Promise((listening) => server.listen(0, listening));
-after(() => {
-  server.closeAllConnections();
-  server.close();
-});
-const at = (host, path = "") => `http://${host}.localhost:${server.address().port}/${path}`;
+after(server.close);
+const at = (host, path) => server.at(path, `${host}.localhost`);
 const asked = (text) => requests.filter((request) => request.startsWith(text)).length;
-
-async function until(what, holds) {
-  let last;
-  for (const end = Date.now() + PATIENCE; Date.now() < end; await pause(50)) {
-    last = await Promise.resolve()
-      .then(holds)
-      .catch((error) => error);
-    if (last === true) return;
-  }
-  assert.fail(`never: ${what} (${last})`);
-}
 
 for (const [name, own] of Object.entries(backgrounds("background.js"))) {
   const none = missing(name);
@@ -65,8 +51,7 @@ for (const [name, own] of Object.entries(backgrounds("background.js"))) {
     timeout: 4 * PATIENCE,
   }, async () => {
     const cwd = mkdtempSync(join(folder, `rules-${name}-`));
-    const local = code.replace("https://lists.example/", `http://localhost:${server.address().port}/`);
-    assert.notEqual(local, code);
+    const local = replaced(code, "https://lists.example/", server.at());
     writeFileSync(join(cwd, "source.js"), FAILS_ONCE + local);
     await esbuild.build({
       entryPoints: [join(cwd, "source.js")],
@@ -87,7 +72,7 @@ for (const [name, own] of Object.entries(backgrounds("background.js"))) {
       const open = (url) => page.goto(url, { timeout: 3000 }).catch((error) => String(error));
       /** Opens a listed page until the extension listens and has its filter. */
       const blocked = (url) =>
-        until(`${url} is blocked`, async () => {
+        until(async () => {
           await open(url);
           for (const end = Date.now() + 2000; Date.now() < end; await pause(50))
             if ((await page.title().catch(() => "it is leaving")) === "Blocked") return true;
@@ -100,7 +85,7 @@ for (const [name, own] of Object.entries(backgrounds("background.js"))) {
       for (const url of [at("www.evil", "second"), at("evil", "second"), at("a.b.evil", "second")]) await open(url);
       // Nor do requests for anything but pages. The error page of the last one may still be on its way.
       await open(at("good"));
-      await until("the good page is there", async () => (await page.title()) === "A page");
+      await until(() => page.title(), "A page");
       const loaded = await page.evaluate(
         (src) =>
           new Promise((done) => {
@@ -128,7 +113,7 @@ for (const [name, own] of Object.entries(backgrounds("background.js"))) {
       // A site that is only in the filter was checked, and gets all requests.
       for (const path of ["first", "second"]) {
         await open(at("maybe", path));
-        await until("it was asked about", () => asked("localhost/listed?key=maybe.localhost%2F") > 0);
+        await until(() => asked("localhost/listed?key=maybe.localhost%2F") > 0);
         assert.equal(await page.title(), "A page");
       }
       assert.equal(asked("maybe.localhost/second"), 1);

@@ -9,7 +9,6 @@ import { promisify } from "node:util";
 import { build } from "esbuild";
 import * as setup from "../../scripts/setup.mjs";
 import { app } from "../helpers/installed.mjs";
-import { given } from "../helpers/turn.mjs";
 import { commands } from "./commands.mjs";
 import { record, skipped } from "./table.mjs";
 
@@ -29,7 +28,7 @@ describe("on the command line", () => {
       const ran = JSON.parse(verdict);
       assert.equal(ran.version, version);
       assert.equal(ran.files, `true,${blob.length},too_large,not_a_filter,network,network,enough`);
-      await record(name, version, ran.verdict);
+      record(name, version, ran.verdict);
     });
   }
 });
@@ -42,7 +41,19 @@ describe("Cloudflare's workerd", () => {
   // while they start.
   const compatibilityDate = "2025-01-01";
   const require = createRequire(join(modules ?? here, "user.cjs"));
-  /** A worker of the app's folder, bundled by esbuild with these conditions. */
+
+  /** A worker's answer, after which it ends. */
+  async function answerOf(worker, ask) {
+    try {
+      return await (await ask()).text();
+    } finally {
+      await worker.dispose();
+    }
+  }
+
+  const options = (target) => ({ timeout: 180_000, skip: !modules && skipped(target, setup.NOT_INSTALLED) });
+
+  /** What a worker of the app's folder answers, bundled by esbuild with these conditions. */
   async function miniflare(entry, conditions) {
     const outdir = join(here, `${entry}-bundled`);
     const entryPoints = [join(here, `${entry}.mjs`)];
@@ -66,7 +77,7 @@ describe("Cloudflare's workerd", () => {
       compatibilityDate,
       cf: false,
     });
-    return { fetch: () => worker.dispatchFetch("http://localhost"), dispose: () => worker.dispose() };
+    return answerOf(worker, () => worker.dispatchFetch("http://localhost"));
   }
 
   const targets = {
@@ -80,25 +91,16 @@ describe("Cloudflare's workerd", () => {
       );
       const dev = { server: { port: 0 }, inspector: false, watch: false, logLevel: "error" };
       const worker = await require("wrangler").unstable_startWorker({ config, dev });
-      return { fetch: () => worker.fetch("http://localhost"), dispose: () => worker.dispose() };
+      return answerOf(worker, () => worker.fetch("http://localhost"));
     },
   };
   for (const [target, start] of Object.entries(targets)) {
-    test(target, { timeout: 180_000, skip: !modules && skipped(target, setup.NOT_INSTALLED) }, async () => {
-      const worker = await start();
-      try {
-        const response = await worker.fetch();
-        await record(target, require("workerd/package.json").version, await response.json());
-      } finally {
-        await worker.dispose();
-      }
+    test(target, options(target), async () => {
+      record(target, require("workerd/package.json").version, JSON.parse(await start()));
     });
   }
 
-  test("bloom-wasm/bloom.wasm is a compiled module, which slim starts with", {
-    timeout: 180_000,
-    skip: !modules && setup.NOT_INSTALLED,
-  }, async () => {
+  test("bloom-wasm/bloom.wasm is a compiled module, which slim starts with", options("workerd"), async () => {
     writeFileSync(
       join(here, "module.mjs"),
       `import module from "bloom-wasm/bloom.wasm";
@@ -107,48 +109,16 @@ describe("Cloudflare's workerd", () => {
       const told = [module instanceof WebAssembly.Module, BloomFilter.from(["a"]).has("a")].join();
       export default { fetch: () => new Response(told) };\n`,
     );
-    const worker = await miniflare("module", ["workerd", "worker", "browser"]);
-    try {
-      assert.equal(await (await worker.fetch()).text(), "true,true");
-    } finally {
-      await worker.dispose();
-    }
+    assert.equal(await miniflare("module", ["workerd", "worker", "browser"]), "true,true");
   });
 
-  test("calls that are cut off", { timeout: 180_000, skip: !modules && setup.NOT_INSTALLED }, async () => {
-    writeFileSync(
-      join(here, "cutting.mjs"),
-      `import * as api from "bloom-wasm";
-      import { cutOff } from "./cut-off.mjs";
-      export default { fetch: async () => Response.json(await cutOff(api, { rounds: ${given("CUTS", 10)} })) };\n`,
-    );
-    const worker = await miniflare("cutting", ["workerd", "worker", "browser"]);
-    try {
-      const { wrong, met } = await (await worker.fetch()).json();
-      console.log(`workerd: ${JSON.stringify(met)}`);
-      assert.deepEqual(wrong, []);
-      assert.ok(Object.values(met).every((times) => times > 0));
-    } finally {
-      await worker.dispose();
-    }
-  });
-
-  test("an entry that contains its wasm names the right one", {
-    timeout: 180_000,
-    skip: !modules && setup.NOT_INSTALLED,
-  }, async () => {
+  test("an entry that contains its wasm names the right one", options("workerd"), async () => {
     const told =
       'import("bloom-wasm").then(({ optimal }) => optimal(1, 0.5)).then(() => "started", ({ code, message }) => `${code}: ${message}`)';
     writeFileSync(join(here, "wrong.mjs"), `export default { fetch: async () => new Response(await ${told}) };\n`);
-    const worker = await miniflare("wrong", ["browser"]);
-    try {
-      const response = await worker.fetch();
-      assert.match(
-        await response.text(),
-        /^wasm_load: .*\(CompileError: .*disallowed by embedder\).* condition workerd or edge-light; bloom-wasm\/reader/,
-      );
-    } finally {
-      await worker.dispose();
-    }
+    assert.match(
+      await miniflare("wrong", ["browser"]),
+      /^wasm_load: .*\(CompileError: .*disallowed by embedder\).* condition workerd or edge-light; bloom-wasm\/reader/,
+    );
   });
 });

@@ -2,17 +2,15 @@
  * The example form in a real, headless Chromium, with the installed package and filters that arrive late or not at all.
  */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import { cpSync, readFileSync } from "node:fs";
 import { get } from "node:http";
-import { delimiter, dirname, join } from "node:path";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { root } from "../../scripts/setup.mjs";
 import { newPage, PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
-import { nativeTool } from "../helpers/built.mjs";
 import { folder, installed } from "../helpers/installed.mjs";
+import { shell } from "../interop/docs.mjs";
 
 const { RibbonFilter } = await installed();
 if (skip) console.log(`runtimes/signup.long.test.mjs skipped: ${skip}`);
@@ -33,9 +31,7 @@ describe("the example form", { skip, timeout: 10 * PATIENCE }, () => {
     cpSync(example, work, { recursive: true, filter: (path) => !/node_modules/.test(path) });
     // The filter is made as the README says, by the native tool.
     const [, command] = /^npx (bloom-wasm build .*)/m.exec(readFileSync(join(example, "README.md"), "utf8"));
-    const [program, ...args] = command.replace("node_modules", join(root, "node_modules")).split(" ");
-    const PATH = dirname(nativeTool()) + delimiter + process.env.PATH;
-    execFileSync(program, args, { cwd: work, env: { ...process.env, PATH }, stdio: "ignore" });
+    shell(command.replace("node_modules", join(root, "node_modules")), work);
 
     const { serve } = await import(pathToFileURL(join(work, "serve.mjs")).href);
     server = await serve(0);
@@ -90,13 +86,9 @@ describe("the example form", { skip, timeout: 10 * PATIENCE }, () => {
     await password().pressSequentially("password1");
     await says("#verdict", COMMON);
     assert.equal(await password().getAttribute("aria-invalid"), "true");
-    for (const common of ["PassWord1", "1234567890", "qWErtyUIop"]) {
-      await ready(common);
-      await page.getByRole("button", { name: "Sign up" }).click();
-      await says("#verdict", COMMON);
-      await page.locator("#password:focus").waitFor();
-      assert.equal(await reason(), COMMON);
-    }
+    await page.getByRole("button", { name: "Sign up" }).click();
+    await page.locator("#password:focus").waitFor();
+    assert.equal(await reason(), COMMON);
     await password().fill(STRONG);
     await says("#verdict", "");
     assert.deepEqual([await reason(), await password().getAttribute("aria-invalid")], ["", "false"]);
@@ -110,27 +102,8 @@ describe("the example form", { skip, timeout: 10 * PATIENCE }, () => {
     );
   });
 
-  test("refuses what the filter was built to refuse: both normal forms, and either case if told so", async () => {
-    const [composed, apart] = ["Passw\u00f6rd1", "Passwo\u0308rd1"];
-    const refused = async (text) => {
-      await password().fill(text);
-      return (await reason()) === COMMON;
-    };
-    for (const lowercase of [false, true]) {
-      await open({ answer: filterOf([composed], { lowercase }) });
-      await ready(composed);
-      for (const same of [composed, apart]) {
-        assert.equal(await refused(same), true);
-        assert.equal(await refused(same.toUpperCase()), lowercase);
-        assert.equal(await refused(same.toLowerCase()), lowercase);
-        assert.equal(await refused(` ${same}`), false);
-      }
-    }
-  });
-
   for (const [name, answer] of [
     ["is missing", (route) => route.fulfill({ status: 404 })],
-    ["is damaged", (route) => route.fulfill({ body: "BLOOM".repeat(100) })],
     ["can't be reached", (route) => route.abort()],
   ]) {
     test(`says so when the filter ${name}, and lets the user sign up`, async () => {
@@ -215,22 +188,6 @@ describe("the example form", { skip, timeout: 10 * PATIENCE }, () => {
     assert.equal(nodes[0].name.value, "Password");
     assert.match(nodes[0].description.value, /^At least 8 characters\. .* This password is on every attacker's list\./);
     assert.equal(await page.locator("#verdict[role=status], #notice[role=status]").count(), 2);
-  });
-
-  test("works under a policy that forbids WebAssembly", async () => {
-    const html = readFileSync(join(root, "examples/signup/index.html"), "utf8");
-    const [, map] = /<script type="importmap">([\s\S]*?)<\/script>/.exec(html);
-    const policy = `script-src 'self' 'sha256-${createHash("sha256").update(map).digest("base64")}'`;
-    const prepare = () =>
-      page.route(url, async (route) => {
-        const response = await route.fetch();
-        await route.fulfill({ response, headers: { ...response.headers(), "content-security-policy": policy } });
-      });
-    await open({ prepare });
-    await ready("password1");
-    const forbidden = () => page.evaluate(() => WebAssembly.compile(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0])));
-    await assert.rejects(forbidden, /Content Security Policy/);
-    await signsUp(STRONG);
   });
 
   test("works without JavaScript", async () => {

@@ -68,9 +68,9 @@ async function ask(question) {
 }
 
 test("a page", options("WebKit, page"), async () => {
-  await record("WebKit, page", version, await ask(() => globalThis.verdict));
+  record("WebKit, page", version, await ask(() => globalThis.verdict));
 });
 
 test("a page's module worker", options("WebKit, worker"), async () => {
-  await record("WebKit, worker", version, await ask(ofWorker));
+  record("WebKit, worker", version, await ask(ofWorker));
 });

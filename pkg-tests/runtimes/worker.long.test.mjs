@@ -4,25 +4,18 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { afterEach, before, beforeEach, describe, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
-import { isDeepStrictEqual } from "node:util";
 import { build } from "esbuild";
 import { root, installed as tools } from "../../scripts/setup.mjs";
 import { PATIENCE } from "../helpers/browsers.mjs";
 import { folder } from "../helpers/installed.mjs";
 import { adapter, serve, ToolPublisher } from "../helpers/publisher.mjs";
+import { replaced, until } from "../helpers/recipes.mjs";
 
 const example = join(root, "examples/worker");
 const config = JSON.parse(readFileSync(join(example, "wrangler.jsonc"), "utf8").replace(/^\s*\/\/.*/gm, ""));
 const packages = tools("miniflare-4.20260426.0", ["miniflare@4.20260426.0"]); // the newest for Node 20
 const skip = !packages && "Miniflare could not be installed";
 if (skip) console.log(`runtimes/worker.long.test.mjs skipped: ${skip}`);
-
-/** Changes a source in one place. */
-function replaced(source, from, to) {
-  assert.equal(source.split(from).length, 2, `${from} once`);
-  return source.replace(from, to);
-}
 
 describe("the example worker", { skip, timeout: 600_000 }, () => {
   const work = join(folder, "worker");
@@ -50,15 +43,16 @@ describe("the example worker", { skip, timeout: 600_000 }, () => {
     await bundled("asis");
     // Lets every request begin an update.
     await bundled("eager", (source) => replaced(source, "EVERY = 60_000", "EVERY = 0"));
-    await bundled("hasty", (source) =>
-      replaced(replaced(source, "EVERY = 60_000", "EVERY = 0"), "timeout: 20_000", "timeout: 2000"),
-    );
-    // With the README's change that keeps the feed in KV.
+    // With the README's change that keeps the feed in KV, and the same with R2.
     const [snippet] = /^opening .*/m.exec(readFileSync(join(example, "README.md"), "utf8"));
-    await bundled("kv", (source) => {
-      const opening = replaced(source, /^ *opening \?\?= .*/m.exec(source)[0], snippet);
-      return `${adapter("kv")}\n${replaced(opening, "{ FEED_URL,", "{ KV, FEED_URL,")}`;
-    });
+    for (const [name, change] of [
+      ["kv", (snippet) => snippet],
+      ["r2", (snippet) => replaced(snippet, "kv(KV)", "r2(BUCKET)")],
+    ])
+      await bundled(name, (source) => {
+        const opening = replaced(source, /^ *opening \?\?= .*/m.exec(source)[0], change(snippet));
+        return `${adapter(name)}\n${replaced(opening, "{ FEED_URL,", "{ KV, BUCKET, FEED_URL,")}`;
+      });
   });
   beforeEach(async () => {
     site = await serve(new ToolPublisher(work).publish("evil.example", "bad.example/a/"));
@@ -91,16 +85,6 @@ describe("the example worker", { skip, timeout: 600_000 }, () => {
     }
   }
 
-  /** Waits until an answer is the expected one. */
-  async function until(ask, expected) {
-    let answer;
-    for (const end = Date.now() + PATIENCE; Date.now() < end; await pause(25)) {
-      answer = await ask();
-      if (isDeepStrictEqual(answer, expected)) return;
-    }
-    assert.deepEqual(answer, expected);
-  }
-
   const post = (value) => ({ method: "POST", body: JSON.stringify(value) });
   const from = (Referer) => ({ headers: { Referer } });
   const newestGeneration = () => site.publisher.generation;
@@ -108,42 +92,32 @@ describe("the example worker", { skip, timeout: 600_000 }, () => {
 
   test("screens bodies and referrers", () =>
     using("asis", async (send) => {
-      const answers = [
-        [post({ url: "https://user@www.EVIL.example:8443/x?y#z" }), 403, maybe("evil.example/")],
-        [post({ url: "http://bad.example/%61/b" }), 403, maybe("bad.example/a/")],
-        [post({ url: "http://bad.example/b/" }), 200, { ok: true }],
-        [post({ url: "https://good.example/?evil.example" }), 200, { ok: true }],
-        [from("https://evil.example/"), 403, maybe("evil.example/")],
-        [from("https://good.example/"), 200, { ok: true }],
-        [
-          { ...post({ url: "https://good.example/" }), ...from("http://www.evil.example") },
-          403,
-          maybe("evil.example/"),
-        ],
-        [{}, 200, { ok: true }],
-      ];
-      for (const [init, status, body] of answers)
-        assert.deepEqual(await send(init), [status, { ...body, generation: newestGeneration() }], JSON.stringify(init));
+      for (const [init, key] of [
+        [post({ url: "https://user@www.EVIL.example:8443/x?y#z" }), "evil.example/"],
+        [post({ url: "http://bad.example/%61/b" }), "bad.example/a/"],
+        [post({ url: "https://good.example/?evil.example" })],
+        [from("https://evil.example/"), "evil.example/"],
+        [from("https://good.example/")],
+        [{ ...post({ url: "https://good.example/" }), ...from("http://www.evil.example") }, "evil.example/"],
+        [{}],
+      ]) {
+        const answer = key ? [403, maybe(key)] : [200, { ok: true }];
+        assert.deepEqual(await send(init), [answer[0], { ...answer[1], generation: newestGeneration() }]);
+      }
     }));
 
   test("refuses other JSON, and bodies that are too long", () =>
     using("asis", async (send) => {
-      for (const body of ["", "{", "null", "[]", "{}", '{ "url": 1 }', "\xff"]) {
+      for (const body of ["{", "null", '{ "url": 1 }']) {
         const [status, { error }] = await send({ method: "POST", body });
-        assert.deepEqual(
-          [status, error],
-          [400, 'the body must be JSON such as { "url": "https://example.com/" }'],
-          body,
-        );
+        assert.equal(status, 400, body);
+        assert.match(error, /^the body must be JSON such as/);
       }
       const longest = (bytes) => `{"url":"http://good.example/${"x".repeat(bytes - 30)}"}`;
-      assert.equal(longest(10_000).length, 10_000);
       assert.equal((await send({ method: "POST", body: longest(10_000) }))[0], 200);
       const streamed = new Blob([longest(10_001)]).stream(); // without a Content-Length
-      for (const body of [longest(10_001), "é".repeat(5_001), streamed]) {
-        const [status, { error }] = await send({ method: "POST", body, duplex: "half" });
-        assert.deepEqual([status, error], [413, "the body has more than 10000 bytes"]);
-      }
+      for (const body of [longest(10_001), "é".repeat(5_001), streamed])
+        assert.equal((await send({ method: "POST", body, duplex: "half" }))[0], 413);
     }));
 
   test("answers 503 until there is a feed, and all first requests share one", () =>
@@ -198,22 +172,9 @@ describe("the example worker", { skip, timeout: 600_000 }, () => {
     }),
   );
 
-  test("gives up on a transfer that hangs, and updates later", { timeout: 3 * PATIENCE }, () =>
-    using("hasty", async (send) => {
-      const fresh = post({ url: "https://new.example/" });
-      const generation = newestGeneration();
-      assert.deepEqual(await send(fresh), [200, { ok: true, generation }]);
-      const waiting = new Promise((resolve) => (site.fault = () => (resolve(), true)));
-      site.publisher.publish("evil.example", "new.example");
-      assert.deepEqual(await send(fresh), [200, { ok: true, generation }]);
-      await waiting;
-      site.fault = undefined;
-      await until(() => send(fresh), [403, { ...maybe("new.example/"), generation: newestGeneration() }]);
-    }),
-  );
-
   for (const [name, store, options] of [
     ["the Cache", "asis", { cachePersist: join(work, "cache") }],
+    ["R2", "r2", { r2Buckets: ["BUCKET"], r2Persist: join(work, "r2-store") }],
     ["KV", "kv", { kvNamespaces: ["KV"], kvPersist: join(work, "kv-store") }],
   ]) {
     test(`another isolate has the feed at once from ${name}, without its host`, async () => {
