@@ -40,6 +40,12 @@ const steps = {
     await page.locator("#download").waitFor();
     for (const summary of await page.locator("summary").all()) await summary.click();
   },
+  async "see/"(page) {
+    await page.getByText("Ribbon", { exact: true }).click();
+    await page.locator("#ten").click();
+    await page.locator("#check").click();
+    await page.locator("summary:visible").click();
+  },
   async "build/"(page) {
     for (const summary of await page.locator("summary").all()) await summary.click();
     await page.locator("#pasted").fill("a\nb");
@@ -72,9 +78,27 @@ describe("every page", { skip, timeout: 10 * PATIENCE }, () => {
     return [...counted].reduce((sum, path) => sum + gzipSync(readFileSync(join(dist, path)), { level: 9 }).length, 0);
   }
 
-  test("is found", () => {
-    for (const section of ["", "size/", "build/", "see/", "measure/", "feeds/"])
-      assert.ok(sections.includes(section), `no page ${section}`);
+  test("is found, and its plot is seen before one scrolls", async () => {
+    const plots = {
+      "": undefined,
+      "size/": "#by-bits canvas",
+      "build/": undefined,
+      "see/": "#cells .cell",
+      "measure/": "#results tbody tr",
+      "feeds/": "#fetched tr .bar",
+    };
+    assert.deepEqual(sections.filter((path) => path !== "docs/").sort(), Object.keys(plots).sort());
+    for (const [width, height] of [
+      [1280, 800],
+      [390, 844],
+    ])
+      for (const [path, plot] of Object.entries(plots).filter(([, plot]) => plot)) {
+        const page = await open(browser, path, { viewport: { width, height } });
+        await page.locator(plot).first().waitFor();
+        const { y } = await page.locator(plot).first().boundingBox();
+        assert.ok(y < height - 40, `${path} at ${width}: the plot begins at ${y}`);
+        await page.context().close();
+      }
   });
 
   /** Makes a page measure its layout shifts. */
