@@ -51,31 +51,6 @@ describe("Measure", { skip, timeout: 10 * PATIENCE }, () => {
     assert.ok(many > 3 * few && most > 5 * many, `${few}, ${many} and ${most} seconds`);
   });
 
-  test("the table fills row by row; if stopped in the middle, nothing keeps running, and it stays", async () => {
-    assert.ok(await button("Copy as Markdown").isDisabled());
-    const [worker] = await Promise.all([page.waitForEvent("worker"), start("100,000", "21")]);
-    const closed = worker.waitForEvent("close");
-    await page.locator("#results [aria-current]", { hasText: "cuckoo" }).waitFor();
-    await shows(page, "#now", /^Now: .*\. About .* left\.$/);
-    const early = await table();
-    assert.match(early[0][2], /^125 kB$/);
-    assert.equal(early[7][2], "–", "the Set is the last to be made");
-    await shows(page, "#status", "Round 1 of 21");
-    assert.ok(await button("Measure").isDisabled());
-    await page.locator("#results td", { hasText: "ns" }).first().waitFor();
-    await page.locator("#cancel:focus").press("Enter");
-    await shows(page, "#status", "Stopped. The table has what was measured until then.");
-    await closed;
-    assert.equal(page.workers().length, 0);
-    const left = await table();
-    assert.ok(left.some(([, time]) => time.endsWith(" ns")));
-    for (const [, , memory, fpr] of left) assert.notEqual(`${memory}${fpr}`, "––");
-    assert.equal(await page.locator("#results [aria-current]").count(), 0);
-    assert.ok(await button("Measure").isEnabled());
-    assert.ok(await button("Copy as Markdown").isDisabled());
-    await page.locator("#start:focus").waitFor();
-  });
-
   test("every kind is measured against a Set and plain JavaScript, with its memory", async () => {
     await start("10,000", "3");
     await shows(page, "#status", "Measured with 10,000 keys, in 3 rounds.");
@@ -105,6 +80,44 @@ describe("Measure", { skip, timeout: 10 * PATIENCE }, () => {
     await page.waitForFunction(async () => !(await navigator.clipboard.readText()).includes("|"));
     const text = await page.evaluate(() => navigator.clipboard.readText());
     assert.match(text, /^Set +[\d.,]+ ns +over 590 kB +none$/m);
+  });
+
+  test("the table fills row by row; if stopped in the middle, nothing keeps running, and it stays", async () => {
+    // What the page shows after each change: which row is running, the memory of the first and of the last, what is said.
+    await page.evaluate(() => {
+      globalThis.seen = [];
+      const { rows } = document.querySelector("#results tbody").parentElement;
+      const look = () => {
+        const current = document.querySelector("#results [aria-current]")?.cells[0].textContent;
+        const [first, last] = [rows[1], rows[8]].map(({ cells }) => cells[2].textContent);
+        globalThis.seen.push([current, first, last, document.querySelector("#now").textContent]);
+      };
+      new MutationObserver(look).observe(document.querySelector("main"), { childList: true, subtree: true });
+    });
+    const [worker] = await Promise.all([page.waitForEvent("worker"), start("100,000", "21")]);
+    const closed = worker.waitForEvent("close");
+    await shows(page, "#status", "Round 1 of 21");
+    assert.ok(await button("Measure").isDisabled());
+    await page.locator("#results td", { hasText: "ns" }).first().waitFor();
+    const seen = await page.evaluate(() => globalThis.seen);
+    const current = new Set(seen.map(([current]) => current));
+    for (const [name] of await table()) assert.ok(current.has(name), `${name} never ran`);
+    assert.ok(
+      seen.some(([, first, last]) => /^125\skB$/.test(first) && last === "–"),
+      "not row by row",
+    );
+    assert.ok(seen.some(([name, , , now]) => name && new RegExp(`^Now: ${name}\\. About .* left\\.$`).test(now)));
+    await page.locator("#cancel:focus").press("Enter");
+    await shows(page, "#status", "Stopped. The table has what was measured until then.");
+    await closed;
+    assert.equal(page.workers().length, 0);
+    const left = await table();
+    assert.ok(left.some(([, time]) => time.endsWith(" ns")));
+    for (const [, , memory, fpr] of left) assert.notEqual(`${memory}${fpr}`, "––");
+    assert.equal(await page.locator("#results [aria-current]").count(), 0);
+    assert.ok(await button("Measure").isEnabled());
+    assert.ok(await button("Copy as Markdown").isDisabled());
+    await page.locator("#start:focus").waitFor();
     assert.deepEqual(page.errors, []);
   });
 });
