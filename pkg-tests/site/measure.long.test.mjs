@@ -22,7 +22,7 @@ describe("Measure", { skip, timeout: 10 * PATIENCE }, () => {
   const button = (name) => page.getByRole("button", { name, exact: true });
   async function start(keys, rounds) {
     await page.getByLabel("Keys", { exact: true }).selectOption(keys);
-    await page.getByLabel("Rounds").selectOption(rounds);
+    await page.getByLabel("Rounds", { exact: true }).selectOption(rounds);
     await button("Measure").click();
   }
 
@@ -37,7 +37,7 @@ describe("Measure", { skip, timeout: 10 * PATIENCE }, () => {
   test("it says how long it will take, by the keys and the rounds", async () => {
     const seconds = async (keys, rounds) => {
       await page.getByLabel("Keys", { exact: true }).selectOption(keys);
-      await page.getByLabel("Rounds").selectOption(rounds);
+      await page.getByLabel("Rounds", { exact: true }).selectOption(rounds);
       const [, count, unit] = /about (\d+) (second|minute)s? on a laptop/.exec(
         await page.locator("#now").textContent(),
       );
