@@ -355,7 +355,7 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
     await page.locator("#download:focus").waitFor();
   });
 
-  test("stops in the middle of three million lines; then builds a small list, and then all the lines", async (t) => {
+  test("stops in the middle of three million lines, and then builds a small list", async () => {
     await fresh();
     const many = await list("three-million.txt", 3_000_000, (at) => `id-${at}`);
     await page.setInputFiles("#file", many);
@@ -368,11 +368,6 @@ describe("Build", { skip, timeout: 10 * PATIENCE }, () => {
     await upload("small.txt", "a\nb\n");
     await press();
     await shows(page, "#headline", /^2 keys in /);
-
-    await page.setInputFiles("#file", many);
-    await press();
-    await shows(page, "#headline", /^3,000,000 keys in 3\.7\d\sMB/);
-    t.diagnostic(`three million lines: ${await row("Time to build")}`);
   });
 
   test("says what is wrong", async () => {
