@@ -22,6 +22,11 @@ const SUITES = {
     build: "node scripts/build.mjs --no-tool",
     run: (test) => `node --test --test-force-exit --test-timeout=300000 ${files(test)}`,
   },
+  // Without the docs, which take minutes.
+  site: {
+    build: "node scripts/www.mjs --built --sections",
+    run: (test) => `env BLOOM_WASM_SITE=built node --test --test-force-exit --test-timeout=600000 ${files(test)}`,
+  },
 };
 
 /** A broken loop may never end. */

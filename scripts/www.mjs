@@ -1,4 +1,7 @@
-/** Builds the site into www/dist/, a folder for any static host, from a built package; and serves it. */
+/**
+ * Builds the site into www/dist/, a folder for any static host, from a built package; and serves it. `--built` doesn't
+ * build the package first, and `--sections` leaves out the docs.
+ */
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
@@ -64,14 +67,17 @@ function rustdoc() {
   run("cargo", "doc", ...library, "--locked", "--quiet", "--target-dir", "target/www");
 }
 
-/** Builds the site. */
-export async function site() {
-  if (!packages("www/docs")) throw new Error("npm could not install the packages of www/docs/package-lock.json");
-  rustdoc();
+/** Builds the site, or only its sections: the docs take most of the time. */
+export async function site({ sections = false } = {}) {
+  if (!sections) {
+    if (!packages("www/docs")) throw new Error("npm could not install the packages of www/docs/package-lock.json");
+    rustdoc();
+  }
   const bytes = await filters();
   record(join(www, "public/recording"));
   const { build } = await import("vite");
-  await build({ configFile, logLevel: "warn", define: { LIST_BYTES: JSON.stringify(bytes) } });
+  const mode = sections ? "sections" : "production";
+  await build({ configFile, mode, logLevel: "warn", define: { LIST_BYTES: JSON.stringify(bytes) } });
   await serviceWorker();
   const all = files(dist);
   const size = all.reduce((sum, path) => sum + statSync(join(dist, path)).size, 0);
@@ -92,7 +98,7 @@ export async function serve({ port }) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
     if (!process.argv.includes("--built")) await buildPackage(false);
-    await site();
+    await site({ sections: process.argv.includes("--sections") });
   } catch (error) {
     console.error(`bloom-wasm: ${error.message}`);
     process.exit(1);

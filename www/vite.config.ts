@@ -57,15 +57,15 @@ function frame(): Plugin {
   };
 }
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   root,
   base: "./", // so that it works in any folder of a server
   appType: "mpa", // a missing filter is a 404, not the page
-  plugins: [docs(), frame()],
+  plugins: mode === "sections" ? [frame()] : [docs(), frame()],
   worker: { format: "es" },
   build: {
     // Most of the time goes into our docs' plugin, which isn't worth a warning.
     rollupOptions: { input: pages.map((page) => `${root}${page}`), checks: { bundlerTimings: false } },
     assetsInlineLimit: 0,
   },
-});
+}));

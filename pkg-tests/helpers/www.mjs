@@ -1,5 +1,6 @@
 /** The site for tests: built once, served until the file's last test has ended, and opened in a browser that Playwright drives. */
 import { mkdtempSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after } from "node:test";
 import { root } from "../../scripts/setup.mjs";
@@ -51,6 +52,16 @@ export const shows = (page, selector, text) =>
 
 /** Waits until an element is hidden. */
 export const gone = (page, selector) => page.locator(selector).waitFor({ state: "hidden" });
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What axe finds serious on a page. */
+export async function serious(page) {
+  const { violations } = await page.evaluate(`${axe}; axe.run({ resultTypes: ["violations"] })`);
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target}: ${failureSummary}`));
+}
 
 /** The download of a click: its name and its bytes. */
 export async function downloaded(page, selector) {

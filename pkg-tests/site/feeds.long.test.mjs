@@ -63,7 +63,7 @@ describe("Feeds", { skip, timeout: 10 * PATIENCE }, () => {
 
   test("a tampered update is refused, and the genuine one is accepted afterwards", async () => {
     const before = Number(/Generation (\d+)/.exec(await page.locator("#generation").textContent())[1]);
-    await button("Tamper with the next one").click();
+    await button("A tampered one").click();
     await shows(
       page,
       "#wrong",

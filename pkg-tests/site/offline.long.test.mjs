@@ -5,16 +5,14 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { extname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { newPage, PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
 import { createServer } from "../helpers/server.mjs";
-import { dist, shows } from "../helpers/www.mjs";
+import { dist, serious, shows } from "../helpers/www.mjs";
 
 if (skip) console.log(`site/offline.long.test.mjs skipped: ${skip}`);
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
 
 /**
@@ -135,12 +133,6 @@ describe("the service worker", { skip, timeout: 10 * PATIENCE }, () => {
       assert.equal(asked, 1);
     }
   });
-
-  /** What axe finds serious on a page. */
-  async function serious(page) {
-    const { violations } = await page.evaluate(`${axe}; axe.run({ resultTypes: ["violations"] })`);
-    return violations.filter(({ impact }) => impact === "serious" || impact === "critical");
-  }
 
   /** Gives the host a newer version, with another heading on the home page. */
   function deploy(heading) {

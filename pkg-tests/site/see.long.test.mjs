@@ -1,4 +1,7 @@
-/** The section See in Chromium: words are added and checked, the bits are the package's own, and blobs are drawn. */
+/**
+ * The section See in Chromium: words are added and checked, the bits of a Bloom filter are the package's own, a ribbon
+ * filter's table solves the equations of its words, and blobs are drawn.
+ */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -40,14 +43,18 @@ describe("See", { skip, timeout: 10 * PATIENCE }, () => {
 
   test("a word sets the bits that the package computes, and a check highlights them", async () => {
     const truth = new BloomFilter(128, 3);
+    const ones = [];
     for (const text of ["hello", "wörld", "third"]) {
       await word(text, "Add");
       await shows(page, "#verdict", `“${text}” is added`);
+      const fresh = truth.locations(text).filter((bit) => !ones.includes(bit));
+      ones.push(...fresh);
       truth.add(text);
       assert.deepEqual(await cells("probe"), ascending(truth.locations(text)));
+      assert.deepEqual(await cells("new"), ascending(fresh));
     }
-    const ones = ascending(["hello", "wörld", "third"].flatMap((text) => truth.locations(text)));
-    assert.deepEqual(await cells("on"), ones);
+    ones.sort((a, b) => a - b);
+    assert.deepEqual(await cells("on"), [...new Set(ones)]);
     await page.getByText("The bits and the words as text").click();
     assert.equal(await page.locator("#ones").textContent(), ones.join(" "));
     assert.equal(await page.locator("#words").textContent(), "hello, wörld, third");
@@ -109,6 +116,130 @@ describe("See", { skip, timeout: 10 * PATIENCE }, () => {
     await shows(page, "#verdict", "No false positive among 200,000 words");
     await word("", "Check");
     await shows(page, "#verdict", "No word yet");
+  });
+
+  describe("a ribbon filter", () => {
+    /** The XOR of strings of bits. */
+    function xorOf(rows) {
+      const xor = rows.reduce((xor, row) => xor ^ parseInt(row, 2), 0);
+      return xor.toString(2).padStart(rows[0].length, "0");
+    }
+    const on = (cells) => cells.evaluateAll((cells) => cells.map((cell) => Number(cell.classList.contains("on"))));
+
+    /** What the page says in words: the rows of the table, and the equation of each word. */
+    async function said() {
+      const rows = (await page.locator("#table").textContent()).split(", ").map((row, i) => {
+        assert.match(row, new RegExp(`^${i}: [01]+$`));
+        return row.split(": ")[1];
+      });
+      const equations = (await page.locator("#equations li").allTextContents()).map((text) => {
+        const [, word, start, coefficients, fingerprint] =
+          /^(.*): starts at row (\d+), coefficients (1[01]{7}), fingerprint ([01]+)\.$/.exec(text);
+        const chosen = [...coefficients].flatMap((bit, i) => (bit === "1" ? [Number(start) + i] : []));
+        return { word, coefficients, chosen, fingerprint, xor: xorOf(chosen.map((row) => rows[row])) };
+      });
+      return { rows, equations };
+    }
+
+    const count = (words) => shows(page, "#state", new RegExp(`^${words} words? added\\.`));
+    const words = (equations) => equations.map(({ word }) => word);
+
+    before(async () => {
+      await page.getByLabel("Bloom").focus();
+      await page.keyboard.press("ArrowRight");
+      await shows(page, "#verdict", "There is no word yet");
+      await word("early", "Check");
+      await shows(page, "#verdict", "“early” is definitely absent");
+      await page.getByText("The table and the words as text").click();
+    });
+
+    test("its table solves the equations of all words, and is drawn as it is told", async () => {
+      await word("wörld", "Add");
+      await shows(page, "#verdict", "“wörld” is added");
+      await button("Add ten words").click();
+      await button("Add ten words").click();
+      await count(21);
+      const { rows, equations } = await said();
+      assert.equal(rows.length, 32);
+      assert.equal(new Set(words(equations)).size, 21);
+      assert.ok(new Set(equations.map(({ fingerprint }) => fingerprint)).size > 5);
+      for (const { word, fingerprint, xor } of equations) assert.equal(xor, fingerprint, word);
+      const drawn = await on(page.locator("#ribbon .line:not(.word) .cell"));
+      assert.deepEqual(
+        drawn,
+        [0, 1, 2, 3].flatMap((bit) => rows.map((row) => Number(row[bit]))),
+      );
+      const coefficients = await on(page.locator("#ribbon .word .cell"));
+      const told = equations.map(({ coefficients, fingerprint }) => coefficients + fingerprint).join("");
+      assert.equal(coefficients.join(""), told);
+      await shows(page, "#state", "32 rows of 4 bits are 128 bits, 6.1 for each word.");
+      await shows(page, "#state", /probability of 1\sin\s16\./);
+    });
+
+    test("a check compares the XOR of the chosen rows with the fingerprint", async () => {
+      const added = words((await said()).equations);
+      for (const text of ["one", "two", "three", "wörld"]) {
+        await word(text, "Check");
+        const { rows, equations } = await said();
+        const { chosen, fingerprint, xor } = equations.find(({ word }) => word === text);
+        const maybe = xor === fingerprint;
+        await shows(page, "#verdict", `“${text}” is ${maybe ? "maybe present" : "definitely absent"}`);
+        assert.deepEqual(await page.locator("#probes li").allTextContents(), [
+          ...chosen.map((row) => `Row ${row} is ${rows[row]}.`),
+          `Their XOR is ${xor}. The fingerprint is ${fingerprint}.`,
+        ]);
+        assert.ok(maybe || !added.includes(text), text);
+        const ringed = await page
+          .locator("#ribbon .line")
+          .first()
+          .locator(".cell")
+          .evaluateAll((cells) => cells.flatMap((cell, row) => (cell.classList.contains("probe") ? [row] : [])));
+        assert.deepEqual(ringed, chosen);
+        await count(21);
+      }
+      await word("wörld", "Add");
+      await shows(page, "#meaning", "It was there already");
+      await count(21);
+    });
+
+    test("a false positive is found", async () => {
+      const added = words((await said()).equations);
+      await button("Find a false positive").click();
+      await shows(page, "#meaning", /^A false positive: .* It took \d+ tr(y|ies) to find it\.$/);
+      const found = await page.getByLabel("Word", { exact: true }).inputValue();
+      const { fingerprint, xor } = (await said()).equations.find(({ word }) => word === found);
+      assert.ok(xor === fingerprint && !added.includes(found), found);
+    });
+
+    test("with one bit, about half of the other words match; every added one does until no more fit", async () => {
+      await page.getByLabel("Bits per row").selectOption("1");
+      await count(0);
+      await button("Find a false positive").click();
+      await shows(page, "#verdict", "There is no false positive");
+      for (let added = 10; added <= 30; added += 10) {
+        await button("Add ten words").click();
+        await count(added);
+      }
+      let matched = 0;
+      for (let i = 0; i < 40; i++) {
+        await word(`other ${i}`, "Check");
+        if ((await page.locator("#verdict").textContent()).endsWith("maybe present")) matched++;
+      }
+      assert.ok(matched >= 8 && matched <= 32, `${matched} of 40`);
+      await button("Add ten words").click();
+      await shows(page, "#verdict", "40 words don't fit");
+      await count(30);
+      await button("Check all added words").click();
+      await shows(page, "#verdict", "30 of 30 words maybe present");
+    });
+
+    test("the other kind starts over", async () => {
+      await page.locator("#kinds label", { hasText: "Bloom" }).click();
+      await shows(page, "#verdict", "All bits are 0");
+      assert.equal(await page.locator("#ribbon").isVisible(), false);
+      await word("", "Check");
+      await shows(page, "#verdict", "No word yet");
+    });
   });
 
   test("the layers of the demo blobs", async () => {

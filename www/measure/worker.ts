@@ -13,26 +13,30 @@ import {
 } from "bloom-wasm/slim";
 import { kindOfQuery, MEMBER, members, nonmembers, queries, strings } from "../../bench/keys.mjs";
 import { PlainBloom } from "../../bench/plain.mjs";
-import { names } from "./names.ts";
+import { type Job, LEAST, names, order, steps } from "./job.ts";
 
-export interface Job {
-  count: number;
-  rounds: number;
-}
-
-export interface Result {
-  name: string;
-  /** Nanoseconds for one `has`: the median of the rounds. */
-  nanoseconds: number;
-  /** Bytes in memory; for a Set, at least the characters of its keys. */
-  bytes: number;
-  /** The share of non-members that it called "maybe present". */
-  fpr: number;
-}
-
+/** What the worker says: what it does now, what it has found out about a contestant, and how it ended. */
 export type Message =
-  | { round: number; done: number }
-  | { results: Result[] }
+  | {
+      running: string;
+      /** -1 while the contestants are made, and 0 to warm up. */
+      round: number;
+      /** The share of the work that is done. */
+      done: number;
+    }
+  | {
+      made: string;
+      /** Bytes in memory; for a Set, at least the characters of its keys. */
+      bytes: number;
+      /** The share of non-members that it called "maybe present". */
+      fpr: number;
+    }
+  | {
+      timed: string;
+      /** For one `has`: the median of the rounds so far. */
+      nanoseconds: number;
+    }
+  | { finished: true }
   | { error: { code?: string; message: string } };
 
 interface Contestant {
@@ -43,136 +47,145 @@ interface Contestant {
 }
 
 const FPR = 0.001;
-/** The least number of keys that a turn asks for. */
-const LEAST = 100_000;
 
 /**
- * Each contestant has a loop of its own, spelled out. The engine would compile a loop that they share for all of them
- * at once, and so make it slow for each.
+ * Makes one contestant after another, in their order. Each has a loop of its own, spelled out. The engine would compile
+ * a loop that they share for all of them at once, and so make it slow for each.
  */
-function contestants(count: number): Contestant[] {
+function* contestants(count: number): Generator<Contestant, undefined> {
   const keys = strings(members(count));
   const ribbon = RibbonFilter.from(keys, { fpr: FPR });
+  yield {
+    name: names.ribbon,
+    bytes: ribbon.info().byteLength,
+    ask(keys) {
+      let sum = 0;
+      for (const key of keys) if (ribbon.has(key)) sum++;
+      return sum;
+    },
+  };
   const read = decode(ribbon.toBytes());
+  yield {
+    name: names.read,
+    bytes: read.info().byteLength,
+    ask(keys) {
+      let sum = 0;
+      for (const key of keys) if (read.has(key)) sum++;
+      return sum;
+    },
+  };
   const bloom = BloomFilter.from(keys, { fpr: FPR });
+  yield {
+    name: names.bloom,
+    bytes: bloom.info().byteLength,
+    ask(keys) {
+      let sum = 0;
+      for (const key of keys) if (bloom.has(key)) sum++;
+      return sum;
+    },
+  };
   const cuckoo = CuckooFilter.from(keys, { fpr: FPR });
-  const counting = CountingBloomFilter.from(keys, { fpr: FPR });
+  yield {
+    name: names.cuckoo,
+    bytes: cuckoo.info().byteLength,
+    ask(keys) {
+      let sum = 0;
+      for (const key of keys) if (cuckoo.has(key)) sum++;
+      return sum;
+    },
+  };
   const scalable = ScalableBloomFilter.from(keys, { fpr: FPR, initialCapacity: count });
+  yield {
+    name: names.scalable,
+    bytes: scalable.info().byteLength,
+    ask(keys) {
+      let sum = 0;
+      for (const key of keys) if (scalable.has(key)) sum++;
+      return sum;
+    },
+  };
+  const counting = CountingBloomFilter.from(keys, { fpr: FPR });
+  yield {
+    name: names.counting,
+    bytes: counting.info().byteLength,
+    ask(keys) {
+      let sum = 0;
+      for (const key of keys) if (counting.has(key)) sum++;
+      return sum;
+    },
+  };
   const plain = new PlainBloom(count, FPR);
   for (const key of keys) plain.add(key);
+  yield {
+    name: names.plain,
+    bytes: plain.words.byteLength,
+    ask(keys) {
+      let sum = 0;
+      for (const key of keys) if (plain.has(key)) sum++;
+      return sum;
+    },
+  };
   const set = new Set<string>(keys);
-  return [
-    {
-      name: names.ribbon,
-      bytes: ribbon.info().byteLength,
-      ask(keys) {
-        let sum = 0;
-        for (const key of keys) if (ribbon.has(key)) sum++;
-        return sum;
-      },
+  yield {
+    name: names.set,
+    bytes: keys.reduce((sum: number, key: string) => sum + key.length, 0),
+    ask(keys) {
+      let sum = 0;
+      for (const key of keys) if (set.has(key)) sum++;
+      return sum;
     },
-    {
-      name: names.read,
-      bytes: read.info().byteLength,
-      ask(keys) {
-        let sum = 0;
-        for (const key of keys) if (read.has(key)) sum++;
-        return sum;
-      },
-    },
-    {
-      name: names.bloom,
-      bytes: bloom.info().byteLength,
-      ask(keys) {
-        let sum = 0;
-        for (const key of keys) if (bloom.has(key)) sum++;
-        return sum;
-      },
-    },
-    {
-      name: names.cuckoo,
-      bytes: cuckoo.info().byteLength,
-      ask(keys) {
-        let sum = 0;
-        for (const key of keys) if (cuckoo.has(key)) sum++;
-        return sum;
-      },
-    },
-    {
-      name: names.scalable,
-      bytes: scalable.info().byteLength,
-      ask(keys) {
-        let sum = 0;
-        for (const key of keys) if (scalable.has(key)) sum++;
-        return sum;
-      },
-    },
-    {
-      name: names.counting,
-      bytes: counting.info().byteLength,
-      ask(keys) {
-        let sum = 0;
-        for (const key of keys) if (counting.has(key)) sum++;
-        return sum;
-      },
-    },
-    {
-      name: names.plain,
-      bytes: plain.words.byteLength,
-      ask(keys) {
-        let sum = 0;
-        for (const key of keys) if (plain.has(key)) sum++;
-        return sum;
-      },
-    },
-    {
-      name: names.set,
-      bytes: keys.reduce((sum: number, key: string) => sum + key.length, 0),
-      ask(keys) {
-        let sum = 0;
-        for (const key of keys) if (set.has(key)) sum++;
-        return sum;
-      },
-    },
-  ];
+  };
 }
 
 const median = (values: number[]) => [...values].sort((a, b) => a - b)[values.length >> 1]!;
 
 const tell = (message: Message) => postMessage(message);
 
-async function measure({ count, rounds }: Job): Promise<Result[]> {
+async function measure(job: Job) {
   await init();
-  const all = contestants(count);
-  const text = queries(count);
+  const { count, rounds } = job;
+  const { make, turn, all } = steps(job);
+  let done = 0;
+  const begin = (running: string, round: number) => tell({ running, round, done: done / all });
   const others = strings(nonmembers(count));
-  const times = all.map((): number[] => []);
-  const rates = all.map(({ ask }) => ask(others) / count);
-  // Few keys are asked for several times over, because a browser's clock is coarse.
+  const made: Contestant[] = [];
+  begin(order[0]!, -1);
+  for (const contestant of contestants(count)) {
+    made.push(contestant);
+    tell({ made: contestant.name, bytes: contestant.bytes, fpr: contestant.ask(others) / count });
+    done += make;
+    if (made.length < order.length) begin(order[made.length]!, -1);
+  }
+
+  const text = queries(count);
+  const times = made.map((): number[] => []);
   const repeats = Math.ceil(LEAST / count);
   const asked = Array.from({ length: count }, (_, i) => kindOfQuery(i));
   const least = repeats * asked.filter((kind) => kind === MEMBER).length;
-  // The first round warms up.
-  for (let round = -1; round < rounds; round++) {
-    for (let i = 0; i < all.length; i++) {
+  for (let round = 0; round <= rounds; round++) {
+    for (let i = 0; i < made.length; i++) {
       // In another order each round, so that a noisy machine is noisy for all.
-      const which = (i + round + 1) % all.length;
+      const which = (i + round) % made.length;
+      const { name, ask } = made[which]!;
+      begin(name, round);
       // New strings each time. The engine remembers the hash of a string that a Set was asked for.
       const keys = Array.from({ length: repeats }, () => strings(text)).flat();
       const start = performance.now();
-      const found = all[which]!.ask(keys);
+      const found = ask(keys);
       const time = ((performance.now() - start) * 1e6) / keys.length;
-      if (round >= 0) times[which]!.push(time);
-      if (found < least) throw new Error(`${all[which]!.name} has lost keys`);
-      tell({ round: round + 1, done: ((round + 1) * all.length + i + 1) / ((rounds + 1) * all.length) });
+      if (found < least) throw new Error(`${name} has lost keys`);
+      done += turn;
+      if (round === 0) continue; // it warms up
+      times[which]!.push(time);
+      tell({ timed: name, nanoseconds: median(times[which]!) });
     }
   }
-  return all.map(({ name, bytes }, i) => ({ name, bytes, nanoseconds: median(times[i]!), fpr: rates[i]! }));
+  tell({ finished: true });
 }
 
 addEventListener("message", async ({ data }: MessageEvent<Job>) => {
   try {
-    tell({ results: await measure(data) });
+    await measure(data);
   } catch (error) {
     const { code, message = String(error) } = Object(error) as { code?: string; message?: string };
     tell({ error: { ...(code && { code }), message } });

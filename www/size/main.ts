@@ -8,9 +8,9 @@ import { parseBytes, parseCount, parseRate } from "./parse.ts";
 
 const form = find<HTMLFormElement>("#form");
 const wrong = find("#wrong");
-const results = document.querySelectorAll<HTMLElement>("main > section");
+const results = document.querySelectorAll<HTMLElement>("main > section, #sentence, #by-bits");
 const sentence = find("#sentence");
-const plots = find("#plots");
+const plots = [find("#by-bits"), find("#plots")];
 const body = find<HTMLTableElement>("#kinds").tBodies[0]!;
 
 const quantities = ["count", "bytes", "fpr"] as const;
@@ -149,7 +149,8 @@ function headOf(name: Kind) {
 
 /** Shows the code of what was chosen. Returns a sentence about it. */
 function describe(numbers: Record<Quantity, number>): string {
-  find("#codes").hidden = plots.inert = !chosen;
+  find("#codes").hidden = !chosen;
+  for (const plot of plots) plot.inert = !chosen;
   if (!chosen) {
     find("#javascript").textContent = find("#tool").textContent = "";
     return `There can be no ${kind} filter with these numbers.`;
@@ -215,7 +216,7 @@ for (const name of names) body.insertRow().append(headOf(name), ...cells(3), cel
 body.insertRow().append(head("information bound"), ...cells(3), cell("comparison: no filter can be smaller"));
 choose();
 update();
-whenNear(plots, () => {
+whenNear(plots[0]!, () => {
   near = true;
   draw();
 });
