@@ -320,8 +320,6 @@ test("the rivals: the docs have the tables that bench/rivals.mjs prints, with si
         if (name === set) assert.equal(cell, "0");
         else checkRate({ fpr: number(cell), share: 1 / 5 }, [0.8 * rate, 1.15 * rate], count, `${name}: ${head}`);
       }
-      const runs = { [inWasm]: "no" }[name] ?? "yes";
-      if (row["strict policy"] !== "" || text === kept) assert.equal(row["strict policy"], runs, name);
     }
     if (text === kept) assert.ok(number(answers[set].memory) > 10 * number(answers[own].memory));
     const [, coarse, few] = /^bloom-wasm's blob of the ([\d,]+) .* is ([\d,]+) bytes/m.exec(text);
@@ -337,35 +335,29 @@ test("what a feed costs: the docs have the tables that bench/feed.mjs prints, an
   const near = (found, expected, what) =>
     assert.ok(Math.abs(found - expected) <= 0.12 * expected + 0.5, `${what}: ${found}, ${expected}`);
   for (const text of [printed, readFileSync(join(root, "docs/benchmarks.md"), "utf8")]) {
-    const tables = [...text.matchAll(/^\| (clients \|.*) \|\n.*\n((?:\|.*\n)+)/gm)];
-    assert.equal(tables.length, 3);
-    const lists = /^\| kB a day \|.*\n.*\n((?:\|.*\n)+)/m.exec(text)[1].trim().split("\n");
-    assert.equal(lists.length, 4);
+    const table = (head) =>
+      new RegExp(`^\\| ${head} \\|.*\\n.*\\n((?:\\|.*\\n)+)`, "m").exec(text)[1].trim().split("\n");
+    const [lists, costs] = [table("kB a day"), table("a million clients \\| million requests")];
+    assert.deepEqual([lists.length, costs.length], [4, 3]);
     for (const [at, row] of lists.entries()) {
-      const [, each, daily, safeBrowsing, bound, first, ...times] = row.slice(2, -2).split(" | ");
-      assert.ok(number(bound) < number(each) && number(bound) < number(safeBrowsing), row);
+      const [, each, daily, safeBrowsing, first] = row.slice(2, -2).split(" | ");
+      assert.ok(number(safeBrowsing) > 0 && number(safeBrowsing) < number(each), row);
       // Only the first is published more often than each day.
       assert.equal(number(daily) < number(each), at === 0, row);
-      assert.ok(number(first) > 0 && times.length === 2 && times.every((time) => number(time) > 0), row);
+      assert.ok(number(first) > 0, row);
     }
-    for (const [, head, body] of tables) {
-      assert.match(head, /^clients \| million requests a month \| bytes a month \| GitHub Pages \| R2 \|/);
-      const rows = body.trim().split("\n");
-      assert.equal(rows.length, 3);
-      for (const [at, row] of rows.entries()) {
-        const [clients, millions, bytes, pages, r2, cloudFront] = row.slice(2, -2).split(" | ");
-        assert.equal(number(clients), 10 ** (at + 5));
-        const unit = { MB: 1e-3, GB: 1, TB: 1e3, PB: 1e6 }[bytes.split(" ")[1]];
-        const gigabytes = number(bytes) * unit;
-        // Numbers are rounded to two digits, so 100 may be a little more.
-        if (Math.abs(gigabytes - 100) > 5) assert.equal(pages === "$0", gigabytes < 100, row);
-        near(number(r2), Math.max(0, number(millions) - 10) * 0.36, row);
-        // A gigabyte costs 2 to 8.5 cents, after a thousand, and a million requests one dollar, after ten.
-        const [least, most] = [0.02, 0.085].map((price) => Math.max(0, gigabytes - 1000) * price);
-        const asked = Math.max(0, number(millions) - 10);
-        assert.ok(number(cloudFront) >= 0.88 * (asked + least) - 0.5, row);
-        assert.ok(number(cloudFront) <= 1.12 * (asked + most) + 0.5, row);
-      }
+    for (const row of costs) {
+      const [, millions, bytes, pages, r2, cloudFront] = row.slice(2, -2).split(" | ");
+      const unit = { MB: 1e-3, GB: 1, TB: 1e3, PB: 1e6 }[bytes.split(" ")[1]];
+      const gigabytes = number(bytes) * unit;
+      // Numbers are rounded to two digits, so 100 may be a little more.
+      if (Math.abs(gigabytes - 100) > 5) assert.equal(pages === "$0", gigabytes < 100, row);
+      near(number(r2), Math.max(0, number(millions) - 10) * 0.36, row);
+      // A gigabyte costs 2 to 8.5 cents, after a thousand, and a million requests one dollar, after ten.
+      const [least, most] = [0.02, 0.085].map((price) => Math.max(0, gigabytes - 1000) * price);
+      const asked = Math.max(0, number(millions) - 10);
+      assert.ok(number(cloudFront) >= 0.88 * (asked + least) - 0.5, row);
+      assert.ok(number(cloudFront) <= 1.12 * (asked + most) + 0.5, row);
     }
   }
 });
