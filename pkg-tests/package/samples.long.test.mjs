@@ -580,16 +580,6 @@ function feed(title, publishing, following, ends) {
 }
 
 {
-  const [described, code] = ["toml", "sh"].map((it) => take("examples/extension/README.md", "Use your own list", it));
-  test("the extension: publishing your own list", () => {
-    const files = { "list.txt": lines("evil.example"), "popular.txt": lines("good.example"), "feed.toml": described };
-    const cwd = work("extension", files);
-    shell(code, cwd);
-    assert.equal(JSON.parse(readFileSync(join(cwd, "public/feed.json"), "utf8")).signatures.length, 1);
-  });
-}
-
-{
   const [reading, wrapping] = ["js", "sh"].map((language) => take(BRINGING, "Two ways", language));
   const making = take(BRINGING, "And back", "js");
   test("docs/bring-a-filter.md: reading and wrapping other software's bytes, and building them", async (context) => {
