@@ -20,7 +20,6 @@ const { values } = parseArgs({
   options: { keys: { type: "string", default: "Infinity" }, days: { type: "string", default: "60" } },
 });
 const [MOST, DAYS] = [Number(values.keys), Number(values.days)];
-const FPR = 1e-3; // what a feed of URLs has unless its feed.toml says otherwise
 
 /** The size of a response's headers, in bytes, with or without content: some 20 lines at GitHub Pages. */
 const HEADERS = 700;
@@ -30,10 +29,22 @@ const HEADERS = 700;
  * in a day, and how often clients look in a day whose costs are printed.
  */
 const feeds = [
-  { name: "13,752 hosts, 3 % a day, published each hour", keys: 13_752, share: 0.03, perDay: 24, looks: [1, 48] },
-  { name: "the same, published each day", keys: 13_752, share: 0.03, perDay: 1, looks: [] },
-  { name: "200,000 hosts, 2 %, each day", keys: 200_000, share: 0.02, perDay: 1, looks: [] },
-  { name: "1.1 million hosts, 1 %, each day", keys: 1_100_000, share: 0.01, perDay: 1, looks: [1] },
+  {
+    name: "13,752 hosts, 3 % a day, published each hour",
+    keys: 13_752,
+    share: 0.03,
+    perDay: 24,
+    looks: { "13,752 hosts each hour; they look daily": 1, "the same; they look every 30 minutes": 48 },
+  },
+  { name: "the same, published each day", keys: 13_752, share: 0.03, perDay: 1, looks: {} },
+  { name: "200,000 hosts, 2 %, each day", keys: 200_000, share: 0.02, perDay: 1, looks: {} },
+  {
+    name: "1.1 million hosts, 1 %, each day",
+    keys: 1_100_000,
+    share: 0.01,
+    perDay: 1,
+    looks: { "1.1 million hosts each day; they look daily": 1 },
+  },
 ].map((feed) => ({ ...feed, keys: Math.min(feed.keys, MOST) }));
 
 /** What a month costs in US dollars, by the public list of August 2026: https://developers.cloudflare.com/r2/pricing/ */
@@ -91,26 +102,7 @@ async function client(folder, publicKey) {
   return { first, fetched, feed };
 }
 
-const median = (numbers) => [...numbers].sort((a, b) => a - b)[numbers.length >> 1];
-
-/** How many nanoseconds each filter takes for a question about a URL that isn't listed, in interleaved rounds. */
-function nanoseconds(filters) {
-  const urls = Array.from({ length: 20_000 }, (_, i) => `https://www.absent-${i}.example/a/b.html?c=${i}`);
-  const rounds = filters.map(() => []);
-  for (let round = 0; round < 5; round++) {
-    for (const [at, filter] of filters.entries()) {
-      const begun = process.hrtime.bigint();
-      for (const url of urls) filter.hasUrl(url);
-      rounds[at].push(Number(process.hrtime.bigint() - begun) / urls.length);
-    }
-  }
-  return rounds.map(median);
-}
-
-/**
- * Publishes a feed for all days. Returns what a client takes that has every generation, and one that has one a day, and
- * medians of the times of a question.
- */
+/** Publishes a feed for all days. Returns what a client takes that has every generation, and one that has one a day. */
 async function measure({ keys, share, perDay }) {
   const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
   const tool = (...args) =>
@@ -127,25 +119,20 @@ async function measure({ keys, share, perDay }) {
   try {
     tool("feed", "init", "list.txt", "--profile", "url");
     const publicKey = createPublicKey(readFileSync(join(folder, "feed.key"))).export({ format: "jwk" }).x;
-    let [each, daily, base] = [];
-    const times = [];
+    let [each, daily] = [];
     for (let at = 0; at <= DAYS * perDay; at++) {
       while (made < keys + Math.round((at * keys * share) / 2 / perDay)) list[Math.floor(random() * keys)] = host();
       writeFileSync(join(folder, "list.txt"), list.join(""));
       tool("feed", "publish");
       if (at === 0) {
         [each, daily] = [await client(folder, publicKey), await client(folder, publicKey)];
-        base = each.feed.filter;
         continue;
       }
       await each.feed.update();
-      if (at % perDay !== 0) continue;
-      await daily.feed.update();
-      times.push(nanoseconds([each.feed.filter, base]));
+      if (at % perDay === 0) await daily.feed.update();
     }
     const aDay = ({ fetched: { files, bytes } }) => ({ files: files / DAYS, bytes: bytes / DAYS });
-    const [now, alone] = [0, 1].map((at) => median(times.map((pair) => pair[at])));
-    return { first: each.first, each: aDay(each), daily: aDay(daily), now, alone };
+    return { first: each.first, each: aDay(each), daily: aDay(daily) };
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -166,14 +153,6 @@ function safeBrowsing({ keys, share, perDay }) {
   return perDay * (ANSWER + (rice(changed, 2 ** 32) + rice(changed, keys)) / 8);
 }
 
-/** The fewest bytes a day at a constant rate: a log2(1/f) + (n + a) H((a + r) / (n + a)) bits a generation. */
-function bound({ keys, share, perDay }) {
-  const changed = (keys * share) / 2 / perDay;
-  const p = (2 * changed) / (keys + changed);
-  const entropy = -p * Math.log2(p) - (1 - p) * Math.log2(1 - p);
-  return (perDay * (changed * Math.log2(1 / FPR) + (keys + changed) * entropy)) / 8;
-}
-
 /** The requests and bytes in a month of a client that looks so many times a day. */
 function month({ perDay, each, daily }, looks) {
   const { files, bytes } = looks < perDay ? daily : each;
@@ -187,43 +166,32 @@ for (const feed of feeds) measured.push({ ...feed, ...(await measure(feed)) });
 const kB = (bytes) => (bytes / 1000).toFixed(1);
 console.log(
   rows(
-    [
-      "kB a day",
-      "every generation",
-      "one a day",
-      "Safe Browsing",
-      "bound",
-      "the first download",
-      "ns a question",
-      "of the base alone",
-    ],
+    ["kB a day", "every generation", "one a day", "Safe Browsing", "the first download"],
     measured.map((feed) => [
       feed.name,
-      ...[feed.each.bytes, feed.daily.bytes, safeBrowsing(feed), bound(feed)].map(kB),
+      ...[feed.each.bytes, feed.daily.bytes, safeBrowsing(feed)].map(kB),
       size(feed.first),
-      ...[feed.now, feed.alone].map((time) => Math.round(time).toLocaleString("en")),
     ]),
   ),
 );
-for (const feed of measured) {
-  for (const looks of feed.looks) {
-    const one = month(feed, looks);
-    console.log(
-      `${feed.name}; clients look ${looks === 1 ? "once" : `${looks} times`} a day: ${size(one.bytes)} a client and month\n`,
-    );
-    const lines = [5, 6, 7].map((power) => {
-      const all = { requests: one.requests * 10 ** power, bytes: one.bytes * 10 ** power };
-      const dollars = (price) => (price(all) < 0.5 ? "$0" : `$${number(price(all))}`);
-      return [
-        (10 ** power).toLocaleString("en"),
-        number(all.requests / 1e6),
-        size(all.bytes),
-        all.bytes <= PAGES ? "$0" : `${number(all.bytes / PAGES)} times the limit`,
-        dollars(r2),
-        dollars(cloudFront),
-      ];
-    });
-    const head = ["clients", "million requests a month", "bytes a month", "GitHub Pages", "R2", "CloudFront"];
-    console.log(rows(head, lines));
-  }
-}
+const CLIENTS = 1e6;
+const dollars = (price) => (price < 0.5 ? "$0" : `$${number(price)}`);
+console.log(
+  rows(
+    ["a million clients", "million requests", "bytes", "GitHub Pages", "R2", "CloudFront"],
+    measured.flatMap((feed) =>
+      Object.entries(feed.looks).map(([what, looks]) => {
+        const one = month(feed, looks);
+        const all = { requests: one.requests * CLIENTS, bytes: one.bytes * CLIENTS };
+        return [
+          what,
+          number(all.requests / 1e6),
+          size(all.bytes),
+          all.bytes <= PAGES ? "$0" : `${number(all.bytes / PAGES)} times the limit`,
+          dollars(r2(all)),
+          dollars(cloudFront(all)),
+        ];
+      }),
+    ),
+  ),
+);

@@ -1,7 +1,7 @@
 /**
  * `node bench/lists.mjs [LIST...]`: real lists as blobs. Builds and verifies them with the command line tool, and
- * prints the tables of "Size of the blob" in docs/benchmarks.md. Then it prints the number of hosts from which
- * each import pays off, and what slots save on each list of URLs. More lists of hosts or URLs can be given, compressed
+ * prints the table of "Size of the blob" in docs/benchmarks.md and the rates that it measured. Then it prints the number
+ * of hosts from which each import pays off, and what slots save on each list of URLs. More lists of hosts or URLs can be given, compressed
  * or not. The package must have been built.
  */
 import { spawnSync } from "node:child_process";
@@ -29,7 +29,7 @@ function tool(...args) {
 
 const number = (value) => value.toLocaleString("en");
 
-/** To skip what was seen; to warn, or to ask the full list; the default for passwords; and to block a page. */
+/** To ask the full list; to warn; the default for passwords; and to block a page. */
 const RATES = [0.01, 0.001, 0.0001, 0.000001];
 
 /** The rates of lists that pages ship. */
@@ -65,10 +65,6 @@ function measured(what, list, profile, absent) {
   };
 }
 
-const inBytes = (bytes) => `${number(bytes)} bytes`;
-const inShort = (bytes) =>
-  bytes < 999_500 ? `${(bytes / 1e3).toPrecision(3)} kB` : `${(bytes / 1e6).toPrecision(3)} MB`;
-
 const ENTRIES = ["bloom-wasm/reader", "bloom-wasm"];
 
 /** How many bytes each import adds to a page. */
@@ -81,49 +77,36 @@ async function weights() {
 /** `0.000001`, which String would write as 1e-6. */
 const decimal = (rate) => rate.toFixed(12).replace(/0+$/, "");
 
-/** The results for each list. */
+/** How large each list and its blobs are, in bytes. */
 const sizes = (lists) =>
   rows(
-    ["list", "as text", "gzipped", ...RATES.map((fpr) => `blob at ${decimal(fpr)}; measured rate`)],
+    ["bytes of", "as text", "gzipped", ...RATES.map((fpr) => `at ${decimal(fpr)}`)],
     lists.map(({ name, text, gzipped, blobs }) => [
       name,
-      ...[text, gzipped].map(inBytes),
-      ...Array.from(blobs.values(), ({ size, measuredFpr }) => {
-        return `${inBytes(size)}; ${decimal(Number(measuredFpr.toPrecision(2)))}`;
-      }),
+      ...[text, gzipped, ...Array.from(blobs.values(), ({ size }) => size)].map(number),
     ]),
   );
 
-/** What a page downloads to ask each list. */
-const downloads = (lists, weight) =>
+/** The rates that `verify` measured. */
+const measuredRates = (lists) =>
   rows(
-    ["", "list", ...SHIPPED.map((fpr) => `blob and reader, at ${decimal(fpr)}`)],
-    lists.map(({ name, gzipped, blobs }) => [
-      name.replace(/ \(.*\)$/, ""),
-      inShort(gzipped),
-      ...SHIPPED.map((fpr) => inShort(blobs.get(fpr).size + weight)),
+    ["measured rate of", ...RATES.map((fpr) => `at ${decimal(fpr)}`)],
+    lists.map(({ name, blobs }) => [
+      name,
+      ...Array.from(blobs.values(), ({ measuredFpr }) => decimal(Number(measuredFpr.toPrecision(2)))),
     ]),
   );
-
-/** Some of the keys of a list, evenly spread over it: their size, and those of the blobs. */
-function sample(keys, count, rates = SHIPPED) {
-  const list = inFolder("sample.txt");
-  const some = Array.from({ length: count }, (_, i) => keys[Math.floor((i * keys.length) / count)]);
-  writeFileSync(list, `${some.join("\n")}\n`);
-  const text = readFileSync(list);
-  const blob = inFolder("blob");
-  const blobs = rates.map((fpr) => {
-    tool("build", list, "-o", blob, "--json", "--profile", "url", "--fpr", String(fpr));
-    return [fpr, { size: statSync(blob).size }];
-  });
-  return { gzipped: gzipSync(text, { level: 9 }).length, blobs: new Map(blobs) };
-}
 
 /** The number of keys, to the nearest hundred, from which a blob and an import are smaller than the list. */
 function paysFrom(keys, weight, fpr) {
+  const list = inFolder("sample.txt");
+  const blob = inFolder("blob");
   const pays = (count) => {
-    const { gzipped, blobs } = sample(keys, count, [fpr]);
-    return blobs.get(fpr).size + weight < gzipped;
+    // Evenly spread over the list.
+    const some = Array.from({ length: count }, (_, i) => keys[Math.floor((i * keys.length) / count)]);
+    writeFileSync(list, `${some.join("\n")}\n`);
+    tool("build", list, "-o", blob, "--json", "--profile", "url", "--fpr", String(fpr));
+    return statSync(blob).size + weight < gzipSync(readFileSync(list), { level: 9 }).length;
   };
   let [low, high] = [0, Math.floor(keys.length / 100)];
   if (!pays(100 * high)) return `more than ${number(100 * high)}`;
@@ -173,13 +156,9 @@ try {
     "10000000",
   ]);
   const keysOf = (list) => `${unpacked(list)}`.trimEnd().split("\n");
-  const few = [500, 2_000].map((count) => ({
-    name: `${number(count)} phishing hosts`,
-    ...sample(keysOf(phishing), count),
-  }));
   const added = await weights();
   console.log(sizes([...shown, common]));
-  console.log(downloads([...few, ...shown], added[0]));
+  console.log(measuredRates([...shown, common]));
   const pays = ENTRIES.flatMap((entry, i) =>
     SHIPPED.map((fpr) => [`${entry} pays from, at ${decimal(fpr)}`, added[i], fpr]),
   );

@@ -89,33 +89,17 @@ export const markdown = {
       return ratio(find(table, name));
     };
     const body = has.rows.map((row) => {
-      const { name, fpr: measured, bitsPerKey } = row;
+      const { name } = row;
       const load = find(read, name);
-      return [
-        name,
-        ratio(row),
-        ratio(find(add, name)),
-        shownRate(measured, fpr),
-        bitsPerKey.toFixed(1),
-        load ? `${load.milliseconds.toFixed(1)} ms` : "can't load",
-      ];
+      return [name, ratio(row), ratio(find(add, name)), load ? `${load.milliseconds.toFixed(1)} ms` : "can't load"];
     });
-    const urls = tables.filter((table) => /^(match|has)Url,/.test(table.title));
-    const names = [urls[0].rival, "BloomFilter", "RibbonFilter", "new URL alone"];
-    const ofUrls = names.map((name) => [
-      name,
-      ...urls.map((table) => ratio(table.rows.find((row) => row.name.startsWith(name)))),
-    ]);
-    const head = ["", "speed of `has`", "speed of building", "measured rate", "bits per key", "loading"];
+    const head = ["", "speed of `has`", "speed of building", "loading"];
     return [
       `${count.toLocaleString("en")} URLs of 59 characters, as strings, at a rate of ${fpr}. Speeds are multiples of ${has.rival}'s: 2x is`,
       `twice as fast. They are medians of ${rounds} interleaved rounds, and half of the queries are listed. Measured on`,
       `${machine}.`,
       "",
       rows(head, body),
-      "The speed of a check of a URL that isn't listed, in multiples of the same rules in JavaScript:",
-      "",
-      rows(["", "list of URLs", "list of hosts"], ofUrls),
       "The speed of the crate, in multiples of two that are made for speed: fastbloom at the same rate, and BinaryFuse8 of",
       "xorf, which knows no rate but 1/256 and is asked for digests.",
       "",

@@ -86,8 +86,8 @@ impl<'a> Builder<'a> {
 
     /// The chance that what isn't on the list is "maybe present", below 1: that of a key or, for URLs, of a whole check of a
     /// typical one; [`FilterInfo::max_url_fpr`](crate::FilterInfo::max_url_fpr) has the worst. The lowest possible one
-    /// depends on the kind and the number of keys, and is near 1e-9. A page that is blocked by mistake costs more than a
-    /// question that is asked twice: 1e-6 to block pages, 1e-3 to warn or to ask elsewhere, 1e-2 to skip what was seen.
+    /// depends on the kind and the number of keys, and is near 1e-9. Give 1e-6 to block a page or to skip it for good, 1e-3
+    /// to warn, and 1e-2 to ask the full list or a database after a "maybe".
     pub fn fpr(mut self, fpr: f64) -> Self {
         self.fpr = fpr;
         self

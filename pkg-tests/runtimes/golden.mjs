@@ -6,7 +6,7 @@ const folder = new URL("../../tests/golden/", import.meta.url);
 
 /** The range of i in the list of each file according to their README; 1000 to 2999 for all others. */
 const readme = readFileSync(new URL("../../tests/golden/README.md", import.meta.url), "utf8");
-const rows = readme.matchAll(/^\| `([\w-]+)\.bloom`.*`\.txt` lists \*i\* from (\d+) to (\d+)/gm);
+const rows = readme.matchAll(/^- `([\w-]+)\.bloom` \((\d+)\.\.(\d+)\)/gm);
 const ranges = Object.fromEntries(Array.from(rows, ([, name, from, to]) => [name, [Number(from), Number(to) + 1]]));
 
 const bytesOf = (file) => readFileSync(new URL(file, folder));

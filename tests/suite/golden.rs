@@ -1,7 +1,7 @@
 //! Golden files, both ways: what a release wrote can always be read, and the same keys still give the same bytes.
 //!
 //! If a test here fails, released readers and writers disagree with this one: undo the change, or make a new format
-//! version. Its README says what made each file, and `tests/readers/reader.py`, written from FORMAT.md alone, answers alike. A new
+//! version. Its README says which keys each file has, and `tests/readers/reader.py`, written from FORMAT.md alone, answers alike. A new
 //! file is written by `GOLDEN=write cargo test --test suite -- golden`, which never touches one that exists.
 
 use std::fs;

@@ -55,8 +55,8 @@ pub struct BuildArgs {
     #[arg(long, default_value = "4", value_parser = ["4", "8"])]
     pub counter_bits: String,
     /// The false-positive rate, above 0 and below 1: per check with --profile url, otherwise per key. Give 1e-6 to block
-    /// a page, 1e-3 to warn or to ask the full list after a "maybe", 1e-2 to skip what was seen. Default 1e-3, or 1e-4
-    /// with --profile password
+    /// a page or to skip it for good, 1e-3 to warn, 1e-2 to ask the full list or a database after a "maybe". Default
+    /// 1e-3, or 1e-4 with --profile password
     #[arg(long, allow_negative_numbers = true, value_parser = parse_fpr)]
     pub fpr: Option<f64>,
     /// What the keys are. Default raw

@@ -18,7 +18,7 @@ fn info_of_a_delta() {
     let info = |args: &[&str]| text_of(run(folder, &[&["info", "ribbon.delta"], args].concat(), b"").stdout);
     let json: serde_json::Value = serde_json::from_str(&info(&["--json"])).unwrap();
     let length = fs::metadata(folder.join("ribbon.delta")).unwrap().len();
-    // As tests/golden/README.md says.
+    // As tests/suite/golden.rs makes it.
     let expected = serde_json::json!({
         "kind": "delta", "parent": id_of("ribbon.bloom"), "profile": "raw", "keyed": false, "count": 1000,
         "byteLength": length, "layers": 2, "name": "golden", "createdAt": 1_700_000_000_000_u64,
