@@ -193,7 +193,6 @@ const tiers = {
       await cratePackages();
       await crateTests("--test suite -- tool:: hostile:: interop::damaged", { EVERY: 1, MUTATIONS: 100_000 });
       await crateTests("--test suite -- tags:: --ignored", { KEYS: 1_000_000 });
-      await reader("python3 tests/readers/check.py --every");
     },
     async () => {
       await step("cargo build --release --workspace --locked --quiet");

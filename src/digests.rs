@@ -129,4 +129,9 @@ mod tests {
             assert_eq!(digests, expected);
         }
     }
+    #[test]
+    fn many_digests_are_counted_in_parts() {
+        let digests: Vec<u64> = (0..600_000_u64).map(|i| digest(7, &(i / 2).to_le_bytes())).collect();
+        assert_eq!(distinct(&digests), Ok(300_000));
+    }
 }

@@ -196,13 +196,4 @@ mod tests {
         assert_eq!(error.message_in(&mut [0; 26]), "unknown; known are one,...");
         assert_eq!(error.message_in(&mut [0; 10]), "unknown...");
     }
-
-    #[test]
-    fn messages() {
-        let cut = Error::Truncated { needed: 29, have: 3 };
-        assert_eq!(cut.to_string(), "the blob is cut short: it needs 29 bytes and has 3; fetch it again");
-        assert_eq!(Error::InvalidParameter { rule: "x" }.to_string(), "x");
-        let raw = Error::WrongProfile { found: "raw", wanted: "url" }.to_string();
-        assert!(raw.ends_with("raw, not url; build it with the profile url"), "{raw}");
-    }
 }

@@ -140,6 +140,8 @@ mod tests {
             assert_eq!(sharding.shard_of_digest(0xfedc_ba98_7654_3210), expected);
             assert_eq!(sharding.entries() * sharding.pages(), shards as usize);
         }
+        let urls = Sharding::new(Profile::Url, 0, 65536).unwrap();
+        assert_eq!(urls.shard_of(b"www.evil.example/a/b?c"), urls.shard_of(b"evil.example/"));
         for shards in [0, 3, 1 << 17] {
             assert_eq!(Sharding::new(Profile::Raw, 0, shards).unwrap_err().code(), "invalid_parameter");
         }

@@ -330,51 +330,6 @@ impl ScalableBloomFilter {
 mod tests {
     use super::*;
 
-    const PLAN: Plan = Plan { initial_capacity: 10, fpr: 0.01, growth: 3, tightening: 0.5 };
-
-    fn filled(keys: u32) -> ScalableBloomFilter {
-        let mut filter = ScalableBloomFilter::new(10, 0.01, 3, 0.5, 7).unwrap();
-        for key in 0..keys {
-            filter.add(&key.to_le_bytes()).unwrap();
-        }
-        filter
-    }
-
-    #[test]
-    fn parts_round_trip() {
-        for (keys, slices) in [(0, 1), (1, 1), (9, 1), (10, 1), (11, 2), (40, 2), (41, 3), (300, 4)] {
-            let filter = filled(keys);
-            let mut read = ScalableBloomFilter::shaped(PLAN, filter.count(), 7.into()).unwrap();
-            read.set_bytes(filter.as_bytes().to_vec().into()).unwrap();
-            assert_eq!(read, filter);
-            assert_eq!(read.shapes().len(), slices);
-        }
-    }
-
-    #[test]
-    fn hostile_parts() {
-        let filter = filled(5);
-        assert_ne!(filter.bits() % 8, 0);
-        let mut bytes = filter.as_bytes().to_vec();
-        *bytes.last_mut().unwrap() |= 0x80;
-        let mut read = ScalableBloomFilter::shaped(PLAN, 5, 7.into()).unwrap();
-        assert_eq!(read.set_bytes(bytes.into()).unwrap_err().code(), "invalid_parameter");
-        assert!(ScalableBloomFilter::shaped(PLAN, u64::MAX, 7.into()).is_err());
-        for plan in [
-            Plan { initial_capacity: 0, ..PLAN },
-            Plan { fpr: 1.0, ..PLAN },
-            Plan { fpr: f64::NAN, ..PLAN },
-            Plan { growth: 0, ..PLAN },
-            Plan { growth: 17, ..PLAN },
-            Plan { tightening: 0.0, ..PLAN },
-            Plan { tightening: 1.0, ..PLAN },
-            Plan { tightening: f64::NAN, ..PLAN },
-        ] {
-            let error = ScalableBloomFilter::shaped(plan, 0, 7.into()).unwrap_err();
-            assert_eq!(error.code(), "invalid_parameter", "{plan:?}");
-        }
-    }
-
     /// All slices that a plan can have, and why there can't be another.
     fn all(plan: Plan) -> (Vec<Slice>, Error) {
         let mut slices = Vec::new();

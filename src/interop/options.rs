@@ -124,25 +124,3 @@ impl Options {
         }))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The messages are fixed texts, so this builds the expected ones to compare with.
-    #[test]
-    fn what_is_told_of_wrong_keys_names_those_of_the_format() {
-        let wrong = || Some("wrong".to_owned());
-        let options = Options { funnel: wrong(), keys: wrong(), ..Options::default() };
-        for &format in Format::ALL {
-            let names: Vec<_> = format.keys().iter().map(|(name, _)| *name).collect();
-            let [others @ .., last] = &names[..] else { panic!("{} has no keys", format.name()) };
-            if others.is_empty() {
-                continue;
-            }
-            let option = if format == Format::Guava { "funnel" } else { "keys" };
-            let expected = format!("{option} must be {} or {last}", others.join(", "));
-            assert_eq!(options.keys(format).unwrap_err().to_string(), expected, "{}", format.name());
-        }
-    }
-}

@@ -106,26 +106,3 @@ impl Layer {
         self.levels.iter().rev().fold(0.0, |next, level| level.estimated_fpr() * (1.0 - next))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn layers_that_can_not_be() {
-        let level = |mut digests| RibbonFilter::from_digests(&mut digests, 0.5, 7).unwrap();
-        let (one, empty) = (level(vec![1]), level(Vec::new()));
-        let refused = |kind, levels: &[&RibbonFilter]| {
-            let levels = levels.iter().copied().cloned().collect();
-            let layer = Layer::from_parts(kind, 0, 0.5, Slots::ANY, levels);
-            layer.is_err_and(|error| error.code() == "invalid_parameter")
-        };
-        assert!(!refused(LayerKind::Exclude, &[&one, &one]));
-        assert!(!refused(LayerKind::Include, &[&one]));
-        assert!(refused(LayerKind::Exclude, &[]));
-        assert!(refused(LayerKind::Exclude, &[&one, &one, &one]));
-        assert!(refused(LayerKind::Include, &[&one, &one]));
-        assert!(refused(LayerKind::Include, &[]));
-        assert!(refused(LayerKind::Exclude, &[&one, &empty]));
-    }
-}

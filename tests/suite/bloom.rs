@@ -77,16 +77,6 @@ proptest! {
         both.clear();
         prop_assert_eq!(both, of(&[]));
     }
-
-    #[test]
-    #[ignore = "long: npm run test:all"]
-    fn from_digests_is_sized_by_distinct_keys(count in 0..500_u64, repeats in 1..4_usize) {
-        let distinct: Vec<u64> = (0..count).map(|i| digest(3, &i.to_le_bytes())).collect();
-        let filter = BloomFilter::from_digests(&mut distinct.repeat(repeats), 0.01, 3).unwrap();
-        let mut expected = BloomFilter::with_capacity(count, 0.01, 3).unwrap();
-        (0..count).for_each(|i| { expected.add(&i.to_le_bytes()); });
-        prop_assert_eq!(filter, expected);
-    }
 }
 
 #[test]
@@ -223,30 +213,16 @@ fn a_few_keys_get_the_bits_that_they_need() {
 }
 
 #[test]
-fn rate_1e_1() {
+fn rates() {
     measure(0.1);
-}
-
-#[test]
-fn rate_1e_2() {
     measure(0.01);
 }
 
 #[test]
 #[ignore = "long: npm run test:all"]
-fn rate_1e_3() {
+fn low_rates() {
     measure(1e-3);
-}
-
-#[test]
-#[ignore = "long: npm run test:all"]
-fn rate_1e_4() {
     measure(1e-4);
-}
-
-#[test]
-#[ignore = "long: npm run test:all"]
-fn rate_1e_6() {
     measure(1e-6);
 }
 

@@ -1,6 +1,5 @@
 //! What users of the crate meet first: `Builder` and the questions of `Filter`.
 
-use std::collections::BTreeSet;
 use std::fs;
 
 use bloom_wasm::layers::Tagged;
@@ -66,6 +65,10 @@ fn passwords() {
         assert!(filter.has_password(typed).unwrap());
     }
     assert!(!filter.has_password("abc").unwrap());
+    // Characters count, not bytes; and the minimum isn't for allowed ones.
+    let short = || Builder::new(PASSWORDS).min_length(4).keys(["\u{e4}\u{f6}\u{fc}"]);
+    assert!(matches!(short().build(), Err(Error::InvalidKey { .. })));
+    assert!(Builder::new(PASSWORDS).min_length(4).keys(["long"]).allow(["abc"]).build().is_ok());
     assert!(matches!(filter.has("CAF\u{c9}"), Err(Error::InvalidKey { .. })));
     assert!(matches!(filter.has_url("http://a.example/"), Err(Error::WrongProfile { .. })));
     // The SHA-1 of "password", as Have I Been Pwned lists it.
@@ -87,6 +90,7 @@ fn every_raw_key_is_a_key() {
     assert!(!filter.has("other").unwrap());
     let none = Builder::new(Profile::Raw).build().unwrap();
     assert!(!none.has("").unwrap() && none.info().unwrap().count == Some(0));
+    assert_eq!(none.info().unwrap().url_fpr, None);
 }
 
 #[test]
@@ -118,19 +122,6 @@ fn tags_allowlists_and_what_is_told() {
     // Without `allow_wins` it stays a member.
     let filter = Builder::new(Profile::Url).keys(["good.example"]).allow(["good.example"]).build().unwrap();
     assert!(filter.has_url("http://good.example/").unwrap());
-}
-
-/// No allowed key is a false alarm, at a rate at which half of the others are.
-#[test]
-fn allowed_keys_are_absent() {
-    let [members, allowed] =
-        ["member", "allowed"].map(|name| (0..2000).map(|i| format!("{name}-{i}")).collect::<BTreeSet<_>>());
-    for kind in [Kind::Ribbon, Kind::Bloom, Kind::Cuckoo] {
-        let builder = Builder::new(Profile::Raw).kind(kind).fpr(0.4);
-        let filter = builder.keys(&members).allow(&allowed).build().unwrap();
-        assert!(members.iter().all(|key| filter.has(key).unwrap()), "{kind:?}");
-        assert!(!allowed.iter().any(|key| filter.has(key).unwrap()), "{kind:?}");
-    }
 }
 
 /// A key that is added could bring an allowed one back, whether the allowlist needed a layer or not.
@@ -260,13 +251,19 @@ fn what_cannot_be_built_is_refused() {
 fn keys_are_added_and_removed() {
     for kind in [Kind::Bloom, Kind::Counting, Kind::Scalable, Kind::Cuckoo] {
         let mut filter = Builder::new(Profile::Url).kind(kind).keys(["a.example"]).build().unwrap();
+        // A filter that was read remembers its id.
+        filter = Filter::decode(filter.encode().unwrap()).unwrap();
         let before = filter.id().unwrap();
+        filter.describe(Some("another".to_owned()), None).unwrap();
+        let renamed = filter.id().unwrap();
         assert!(filter.add("https://B.example").unwrap());
-        assert_ne!(filter.id().unwrap(), before);
+        assert!(renamed != before && ![before, renamed].contains(&filter.id().unwrap()));
+        filter = Filter::decode(filter.encode().unwrap()).unwrap();
         assert!(filter.has_url("http://x.b.example/").unwrap(), "{kind:?}");
-        for line in ["# comment", "a.example b.example", "||*^"] {
+        for line in ["# comment", "a.example b.example", "0.0.0.0 a.example b.example", "||*^"] {
             assert!(matches!(filter.add(line), Err(Error::InvalidKey { .. })), "{line}");
         }
+        assert!(!filter.add("a.example").unwrap(), "{kind:?}");
         match filter.remove("b.example") {
             Ok(removed) => assert!(removed && !filter.has_url("http://b.example/").unwrap()),
             Err(error) => assert_eq!(error, Error::WrongKind { kind: kind.name() }),
@@ -290,19 +287,6 @@ fn keyed() {
     assert_eq!(Filter::decode(bytes.clone()), Err(Error::SecretRequired));
     let filter = Filter::decode_keyed(bytes, &secret).unwrap();
     assert!(filter.has_url("http://evil.example/").unwrap());
-}
-
-/// No URL is looked up by the last label of its host alone, so a rule for one is told; a bare one is a host.
-#[test]
-fn names_without_a_dot() {
-    let mut skipped = Vec::new();
-    let list = ["com", "*.net", "co.uk"];
-    let builder = Builder::new(Profile::Url).fpr(1e-6).keys(list);
-    let filter = builder.on_skip(|line, why| skipped.push((line.to_vec(), why.code()))).build().unwrap();
-    assert_eq!(skipped, [(b"*.net".to_vec(), "single_label")]);
-    for (url, listed) in [("http://com/", true), ("http://a.com/", false), ("http://any.co.uk/", true)] {
-        assert_eq!(filter.has_url(url).unwrap(), listed, "{url}");
-    }
 }
 
 /// Two lines in one item give no key of both.
@@ -344,6 +328,20 @@ fn digests() {
             assert_eq!(made, builder().keys(keys()).build().unwrap(), "{profile:?} {kind:?}");
         }
     }
+}
+
+/// A key of a list of URLs gets a tenth of the rate, and what is equal or merged has the same profile.
+#[test]
+fn profiles_differ() {
+    let build = |profile: Profile, name: &str| {
+        Builder::new(profile).kind(Kind::Bloom).fpr(0.01).keys(["a.example/"]).name(name)
+    };
+    assert_eq!([Profile::Url, Profile::Raw].map(|profile| build(profile, "").build_fpr()), [0.001, 0.01]);
+    let mut raw = build(Profile::Raw, "one").build().unwrap();
+    let url = Filter::new(Profile::Url, raw.stack().clone());
+    assert_eq!(raw.combine(&url, true), Err(Error::Incompatible));
+    assert!(raw.equals(&build(Profile::Raw, "another").build().unwrap()).unwrap());
+    assert!(!raw.equals(&url).unwrap());
 }
 
 #[test]

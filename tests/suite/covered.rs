@@ -121,43 +121,6 @@ proptest! {
     }
 }
 
-#[test]
-fn what_covers_what() {
-    let list = [
-        "evil.com",
-        "www.evil.com",
-        "a.b.c.d.e.f.evil.com",
-        "evil.com/x",
-        "other.com/x",
-        "www.other.com/x?q",
-    ];
-    let more = [
-        "other.com/x/y",
-        "f.com/a/b/",
-        "f.com/a/b/c/d/e/f",
-        "f.com/a/",
-        "1.2.3.4",
-        "1.2.3.4/x",
-        "host",
-        "a.host",
-    ];
-    let list: Vec<_> = [&list[..], &more].concat().iter().map(|&entry| entry.to_owned()).collect();
-    let filter = build(std::slice::from_ref(&list), &[]);
-    let kept = ["evil.com/", "other.com/x", "other.com/x/y", "f.com/a/", "1.2.3.4/", "host/", "a.host/"];
-    for entry in &list {
-        assert_eq!(filter.has(own(entry)).unwrap(), kept.contains(&&*own(entry)), "{entry}");
-        assert!(filter.has_url(entry).unwrap(), "{entry}");
-    }
-    assert_eq!(filter.info().unwrap().count, Some(kept.len() as u64));
-}
-
-#[test]
-fn a_parent_that_is_removed_covers_nothing() {
-    let list = [["evil.com", "www.evil.com"].map(str::to_owned).to_vec()];
-    let filter = build(&list, &["evil.com".to_owned()]);
-    assert!(filter.has_url("www.evil.com").unwrap() && !filter.has_url("evil.com").unwrap());
-}
-
 /// Two Bloom filters of one size can be combined, and a key may be added below another and stay when that goes.
 #[test]
 fn other_kinds_and_profiles_have_every_key() {

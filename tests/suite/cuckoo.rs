@@ -130,22 +130,6 @@ proptest! {
         filter.clear();
         prop_assert_eq!(filter, CuckooFilter::new(buckets, bits, seed).unwrap());
     }
-
-    #[test]
-    fn from_digests_depends_on_neither_order_nor_repetition(
-        count in 0..500_u64,
-        repeats in 1..4_usize,
-        shuffle: u64,
-    ) {
-        let mut digests: Vec<u64> = (0..count).map(|i| digest(3, &i.to_le_bytes())).collect();
-        let expected = CuckooFilter::from_digests(&mut digests.clone(), 0.01, 3).unwrap();
-        prop_assert_eq!(expected.count(), count);
-        prop_assert_eq!(expected.buckets(), CuckooFilter::with_capacity(count, 0.01, 3).unwrap().buckets());
-        prop_assert!((0..count).all(|i| expected.has(&i.to_le_bytes())));
-        digests = digests.repeat(repeats);
-        digests.sort_by_key(|key| digest(shuffle, &key.to_le_bytes()));
-        prop_assert_eq!(CuckooFilter::from_digests(&mut digests, 0.01, 3).unwrap(), expected);
-    }
 }
 
 /// Key number `i` of a list; lists have no keys in common.
@@ -200,49 +184,6 @@ fn fills_to_95_percent() {
     }
     at(1_000_000, 7);
     at(1_000_000, 13);
-}
-
-/// Past the capacity some keys fit and some don't. Those that don't leave no trace, and no key is ever lost.
-#[test]
-fn a_full_filter_is_unchanged() {
-    for (pairs, bits) in [(1, 4), (4, 8), (50, 13), (2_000, 32)] {
-        let mut filter = CuckooFilter::new(2 * pairs, bits, 1).unwrap();
-        let mut naive = Naive::of(&filter);
-        let (mut refused, mut list) = (0, 0..);
-        while refused < 100 {
-            let key = key(0, list.next().unwrap());
-            let before = filter.clone();
-            match filter.add(&key) {
-                Ok(_) => *naive.copies.entry(naive.place_of(digest(1, &key))).or_insert(0) += 1,
-                Err(error) => {
-                    assert_eq!(error, Error::FilterFull { count: before.count() });
-                    assert_eq!(filter.as_bytes(), before.as_bytes());
-                    refused += 1;
-                }
-            }
-        }
-        naive.check(&filter);
-    }
-}
-
-/// Many keys at once are all added or none.
-#[test]
-fn all_or_none() {
-    let digests = |list, count| (0..count).map(|i| digest(1, &key(list, i))).collect::<Vec<_>>();
-    for pairs in [4, 50, 2_000] {
-        let mut filter = CuckooFilter::new(2 * pairs, 12, 1).unwrap();
-        let mut naive = Naive::of(&filter);
-        let some = digests(0, u64::from(pairs) * 4);
-        filter.add_digests(&some).unwrap();
-        let before = filter.clone();
-        let error = filter.add_digests(&digests(1, u64::from(pairs) * 8)).unwrap_err();
-        assert_eq!(error.code(), "filter_full");
-        assert_eq!(filter.as_bytes(), before.as_bytes());
-        for digest in some {
-            *naive.copies.entry(naive.place_of(digest)).or_insert(0) += 1;
-        }
-        naive.check(&filter);
-    }
 }
 
 proptest! {
@@ -393,30 +334,16 @@ fn measure_all(fpr: f64) {
 }
 
 #[test]
-fn rate_1e_1() {
+fn rates() {
     measure_all(0.1);
-}
-
-#[test]
-fn rate_1e_2() {
     measure_all(0.01);
 }
 
 #[test]
 #[ignore = "long: npm run test:all"]
-fn rate_1e_3() {
+fn low_rates() {
     measure_all(1e-3);
-}
-
-#[test]
-#[ignore = "long: npm run test:all"]
-fn rate_1e_4() {
     measure_all(1e-4);
-}
-
-#[test]
-#[ignore = "long: npm run test:all"]
-fn rate_1e_6() {
     measure(12_345, 1e-6, 1, 100_000_000);
 }
 
@@ -448,9 +375,6 @@ fn from_digests_makes_room() {
 #[test]
 fn edges() {
     let code = |result: Result<CuckooFilter, Error>| result.unwrap_err().code();
-    for (buckets, bits) in [(0, 8), (1, 8), (7, 8), (u32::MAX, 8), (2, 0), (2, 33), (2, u32::MAX)] {
-        assert_eq!(code(CuckooFilter::new(buckets, bits, 0)), "invalid_parameter", "{buckets}, {bits}");
-    }
     assert_eq!(code(CuckooFilter::new(1 << 27, 32, 0)), "too_large");
     assert_eq!(code(CuckooFilter::new(u32::MAX - 1, 32, 0)), "too_large");
     assert_eq!(code(CuckooFilter::with_capacity(1 << 40, 0.01, 0)), "too_large");

@@ -134,10 +134,13 @@ fn another_parent_is_refused() {
         assert!(error.to_string().contains(&format!("{:016x}", parent.id().unwrap())), "{error}");
     }
     // Only more layers over the same base make a delta.
-    let unlike = described(RibbonFilter::from_digests(&mut keys(1..1000), 0.01, 3).unwrap(), "a");
+    let unlike = described(RibbonFilter::from_digests(&mut keys(1..1001), 0.01, 3).unwrap(), "a");
+    // After an update that needed no layer, a filter is read-only, and no delta takes that back.
+    let open = described(BloomFilter::from_digests(&mut keys(0..1000), 0.01, 3).unwrap(), "a");
+    let closed = child(&open, 0..1000, 0..0, "a");
     let mut raw = Filter::new(Profile::Raw, next.stack().clone());
     raw.describe(Some("b".to_owned()), None).unwrap();
-    for (one, other) in [(&unlike, &next), (&next, &parent), (&parent, &raw)] {
+    for (one, other) in [(&unlike, &next), (&next, &parent), (&parent, &raw), (&closed, &open)] {
         assert_eq!(Delta::between(one, other).unwrap_err().code(), "incompatible");
     }
 }

@@ -3,11 +3,10 @@
 use bloom_wasm::filters::AnyFilter;
 use bloom_wasm::hash::{Hashing, Secret};
 use bloom_wasm::layers::{Stack, Update};
-use bloom_wasm::{Delta, Filter, Kind, Profile};
+use bloom_wasm::{Delta, Filter, Kind};
 
+use crate::kinds::KINDS;
 use crate::naive;
-
-const KINDS: [Kind; 5] = [Kind::Bloom, Kind::Counting, Kind::Scalable, Kind::Cuckoo, Kind::Ribbon];
 
 fn secret(number: u8) -> Secret {
     Secret::from([number; 16])
@@ -19,70 +18,6 @@ fn digests(keys: std::ops::Range<u64>, hashing: Hashing) -> Vec<u64> {
 
 fn filter(kind: Kind, keys: u64, fpr: f64, hashing: Hashing) -> AnyFilter {
     AnyFilter::from_digests(kind.into(), &mut digests(0..keys, hashing), fpr, hashing).unwrap()
-}
-
-/// By how many standard deviations two payloads agree in more bits than independent ones would. Each of a byte's eight
-/// bits has a share of ones of its own, since the upper bits of a counter are rarely set, and so has each stretch of
-/// the payload, since the last slice of a scalable filter isn't full.
-fn agreement(one: &[u8], other: &[u8]) -> f64 {
-    let (mut more, mut variance) = (0.0, 0.0);
-    for (one, other) in one.chunks(1024).zip(other.chunks(1024)) {
-        let trials = one.len().min(other.len()) as f64;
-        let count = |of: &dyn Fn(u8, u8) -> u8, bit: u32| {
-            let ones = one.iter().zip(other).filter(|(a, b)| of(**a, **b) >> bit & 1 == 1);
-            ones.count() as f64
-        };
-        for bit in 0..8 {
-            let (a, b) = (count(&|a, _| a, bit) / trials, count(&|_, b| b, bit) / trials);
-            let chance = a * b + (1.0 - a) * (1.0 - b);
-            more += count(&|a, b| !(a ^ b), bit) - trials * chance;
-            variance += trials * chance * (1.0 - chance);
-        }
-    }
-    // Eight times the variance of independent bits: those of a byte may depend on each other.
-    more / (8.0 * variance).sqrt()
-}
-
-#[test]
-fn the_same_list_under_two_secrets_or_seeds_has_nothing_in_common() {
-    for kind in KINDS {
-        let made = |hashing: Hashing| filter(kind, 100_000, 0.004, hashing).as_bytes().to_vec();
-        let first = made(Hashing::keyed(&secret(1), 7));
-        for (what, other) in [
-            ("another secret", Hashing::keyed(&secret(2), 7)),
-            ("another seed", Hashing::keyed(&secret(1), 8)),
-            ("no secret", Hashing::from(7)),
-        ] {
-            let sigmas = agreement(&first, &made(other));
-            assert!(sigmas.abs() < 5.0, "{kind:?}, {what}: {sigmas} standard deviations");
-        }
-        assert_eq!(first, made(Hashing::keyed(&secret(1), 7)), "{kind:?}: the same of both");
-        // The test can fail: ordinary filters of two lists that share a tenth agree far too often.
-        let shared = filter(kind, 10_000, 0.004, 7.into()).as_bytes().to_vec();
-        if kind == Kind::Bloom {
-            assert!(agreement(&shared, filter(kind, 10_000, 0.004, 7.into()).as_bytes()) > 50.0);
-        }
-    }
-}
-
-#[test]
-fn no_member_is_lost_and_the_rate_holds() {
-    for kind in KINDS {
-        for (keys, fpr) in [(1, 0.01), (63, 0.1), (1000, 0.001), (50_000, 0.01)] {
-            let hashing = Hashing::keyed(&secret(3), keys);
-            let stack = Stack::from(filter(kind, keys, fpr, hashing));
-            assert!(
-                (0..keys).all(|i| stack.has(&i.to_le_bytes())),
-                "{kind:?}, {keys} keys: a false negative"
-            );
-            let nonmembers: Vec<_> = (keys..keys + 200_000).map(u64::to_le_bytes).collect();
-            let hits = stack.has_many(&nonmembers).unwrap().into_iter().filter(|&hit| hit).count() as f64;
-            let most = 200_000.0 * fpr;
-            // A filter of one key has a fixed fill, and its own rate.
-            let slack = if keys < 1000 { 2.0 } else { 1.1 };
-            assert!(hits <= slack * most + 5.0 * most.sqrt(), "{kind:?}, {keys} keys at {fpr}: {hits} hits");
-        }
-    }
 }
 
 /// Layers and deltas use the same digests.
@@ -185,16 +120,4 @@ fn a_wrong_secret_is_told_before_anything_else() {
     assert_eq!(merged, read);
     let other = Filter::from(filter(Kind::Bloom, 100, 0.01, Hashing::keyed(&secret(2), hashing.seed())));
     assert_eq!(merged.combine(&other, true).unwrap_err().code(), "incompatible");
-}
-
-/// Profiles change keys, and no digests.
-#[test]
-fn passwords() {
-    let hashing = Hashing::keyed(&secret(6), 1);
-    let profile = Profile::Password { lowercase: true, sha1: false };
-    let filter =
-        AnyFilter::from_digests(Kind::Ribbon.into(), &mut vec![hashing.digest(b"hunter2")], 1e-4, hashing);
-    let bytes = Filter::new(profile, filter.unwrap()).encode().unwrap();
-    let read = Filter::decode_keyed(bytes, &secret(6)).unwrap();
-    assert!(read.profile() == profile && read.stack().has(b"hunter2") && !read.stack().has(b"hunter3"));
 }

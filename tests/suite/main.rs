@@ -14,6 +14,7 @@ mod golden;
 mod hostile;
 mod interop;
 mod keyed;
+mod kinds;
 mod layers;
 mod lists;
 mod naive;
@@ -23,6 +24,19 @@ mod scalable;
 mod slots;
 mod tags;
 mod url;
+
+/// The rows of a file in `tests/vectors/`, which tests in every language may read.
+fn vectors(file: &str) -> Vec<serde_json::Value> {
+    let path = format!("{}/tests/vectors/{file}.json", env!("CARGO_MANIFEST_DIR"));
+    let groups: std::collections::BTreeMap<String, Vec<serde_json::Value>> =
+        serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    groups.into_values().flatten().collect()
+}
+
+/// The texts of a list in a row; none if the row has no such list.
+fn texts(value: &serde_json::Value) -> Vec<&str> {
+    value.as_array().into_iter().flatten().map(|text| text.as_str().unwrap()).collect()
+}
 
 /// Says what isn't tested here, and why. What `eprintln` prints is shown only of a test that fails.
 fn not_tested(why: &str) {

@@ -223,7 +223,11 @@ fn rates_hold(probes: u64) {
             let (mut typical, mut busy, mut most) = (0.0, 0.0, 0.0);
             for slot in 0..SLOTS as u32 {
                 let nonmembers = digests_in(slot, 1 << 40..(1 << 40) + probes);
-                let hits = nonmembers.into_iter().filter(|&digest| stack.has_digest(digest)).count() as f64;
+                let answers = stack.has_many_digests(&nonmembers).unwrap();
+                assert!(
+                    nonmembers.iter().map(|&digest| stack.has_digest(digest)).eq(answers.iter().copied())
+                );
+                let hits = answers.into_iter().filter(|&hit| hit).count() as f64;
                 if !map.has(slot) {
                     assert_eq!(hits, 0.0, "{name}: slot {slot} isn't in the map");
                     continue;
@@ -353,25 +357,12 @@ fn a_blob_has_its_map() {
             let info = read.info().unwrap();
             assert_eq!((info.count, info.capacity), (Some(keys), Some(keys)), "{name}");
             assert_eq!(info.layers, u32::from(two.contains(&name)), "{name}");
+            if let AnyFilter::Ribbon(base) = read.stack().base() {
+                // The rate of two groups is their mean.
+                assert_eq!(info.fpr != base.fpr(), two.contains(&name), "{name}");
+            }
         }
     }
-    let blob = Filter::new(Profile::Url, build(&[(0, 10)], 0.01)).encode().unwrap();
-    let with = |edits: &[(usize, u8)]| {
-        let mut bytes = blob.clone();
-        edits.iter().for_each(|&(at, byte)| bytes[at] = byte);
-        naive::seal(&mut bytes);
-        Filter::decode(bytes).map(|_| ()).map_err(|error| error.code())
-    };
-    // There is one stage, so the map is at 17 + 14 + 4.
-    assert_eq!((blob[7], blob[35..39].to_vec()), (64, vec![1, 0, 0, 0]));
-    assert_eq!(with(&[]), Ok(()));
-    assert_eq!(with(&[(38, 0x20)]), Ok(()), "slots that no key has are legal");
-    assert_eq!(with(&[(38, 0x40)]), Err("invalid_parameter"), "bit 30");
-    assert_eq!(with(&[(38, 0x80)]), Err("invalid_parameter"), "bit 31");
-    assert_eq!(with(&[(35, 0)]), Err("invalid_parameter"), "keys without slots");
-    assert_eq!(with(&[(6, 0)]), Err("invalid_parameter"), "raw keys have no slots");
-    assert!(with(&[(7, 128)]).is_err(), "a map is no dictionary of tags");
-    assert_eq!(with(&[(5, 1)]), Err("invalid_parameter"), "a Bloom filter has no map");
     let raw = Filter::new(Profile::Raw, build(&[(0, 10)], 0.01));
     assert_eq!(raw.encode().unwrap_err().code(), "invalid_parameter");
     let bloom = BloomFilter::from_digests(&mut digests_in(0, 0..10), 0.01, hashing()).unwrap();
@@ -422,14 +413,14 @@ fn has_url(stack: &Stack, text: &str) -> Result<bool, Error> {
         .any(|url| url.expressions_in(stack.slots()).any(|(slot, key)| stack.has_in(slot, key))))
 }
 
-/// Every entry, looked up as itself and as URLs below it; and keys of the list, looked up one by one.
+/// Every entry, looked up as itself, and the keys of the list, looked up one by one. `below.rs` has URLs below entries.
 #[test]
 fn no_member_is_lost() {
     let mut random = Random(3);
     for size in [1, 3, 40, 3_000] {
         let urls: Vec<String> = (0..size).map(|_| any_url(&mut random)).collect();
         let entries = entries(&urls);
-        let mut members: Vec<u64> = entries.iter().map(|(_, digest)| *digest).collect();
+        let members: Vec<u64> = entries.iter().map(|(_, digest)| *digest).collect();
         let allowed: Vec<u64> = digests_in(0, 0..3000);
         for allowed in [None, Some(&allowed[..])] {
             let stack =
@@ -440,26 +431,8 @@ fn no_member_is_lost() {
                 let own = str::from_utf8(input.own()).unwrap();
                 assert!(has_url(&stack, text).unwrap() && stack.has(own.as_bytes()), "{text}");
                 assert_eq!(stack.has_many([own]).unwrap(), [true], "{text}");
-                let (host, path) = own.split_once('/').unwrap();
-                let is_name = !host.starts_with('[')
-                    && !host.ends_with(|char: char| char.is_ascii_digit())
-                    && host.contains('.');
-                for below in [format!("http://{own}"), format!("http://{host}:81/{path}")] {
-                    assert!(has_url(&stack, &below).unwrap(), "{below} is {own}");
-                }
-                if own.ends_with('/') && !path.contains('?') && path.matches('/').count() < 4 {
-                    for more in ["x", "x/y/z/w/v?q", "?q", "a/b/"] {
-                        assert!(has_url(&stack, &format!("http://{own}{more}")).unwrap(), "{own} + {more}");
-                    }
-                }
-                if is_name && host.split('.').count() <= 5 && host.split('.').count() > 1 {
-                    for more in ["w.", "a.b.c.d.e.f."] {
-                        assert!(has_url(&stack, &format!("http://{more}{own}")).unwrap(), "{more} + {own}");
-                    }
-                }
             }
         }
-        members.clear();
     }
 }
 
@@ -543,15 +516,10 @@ fn updates_add_shapes() {
         "{nonmembers} for {expected}"
     );
     // Without slots, a delta doesn't fit.
-    let other = Filter::new(Profile::Url, RibbonFilter::from_digests(&mut first.clone(), 1e-4, 7).unwrap());
-    let mut child = other.clone();
-    child
-        .stack_mut()
-        .update(Update { live: &first[5..], removed: &first[..5], allowed: &[], fpr: 0.01 })
-        .unwrap();
-    let mut delta = Delta::between(&other, &child).unwrap().encode().unwrap();
-    let id = published.id().unwrap().to_le_bytes();
-    delta[17..25].copy_from_slice(&id);
+    let plain = RibbonFilter::from_digests(&mut first.clone(), 1e-4, 7).unwrap();
+    let other = Filter::new(Profile::Url, plain);
+    let mut delta = Delta::between(&other, &other).unwrap().encode().unwrap();
+    delta[17..25].copy_from_slice(&published.id().unwrap().to_le_bytes());
     naive::seal(&mut delta);
     assert_eq!(published.apply(Delta::decode(delta).unwrap()).unwrap_err().code(), "incompatible");
 }

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bloom_wasm::hash::{Hashing, Secret, digest};
+use bloom_wasm::hash::{Hashing, digest};
 use bloom_wasm::layers::{LayerKind, Stack, Tagged, TaggedUpdate, Tags, Update};
 use bloom_wasm::slots::{slot, with_slot};
-use bloom_wasm::{BloomFilter, Delta, Filter, Profile, RibbonFilter};
+use bloom_wasm::{Delta, Filter, Profile, RibbonFilter};
 
 use crate::common_tags::{Map, Random, lists_of, sixty_four_lists, skewed};
 use crate::naive;
@@ -325,8 +325,7 @@ fn lists_that_can_not_be() {
         (0..17).map(|bit| (format!("bit-{bit}"), list(bit))).collect()
     };
     assert_eq!(code(all(1..65_536)), Ok(()));
-    let error = Tagged::new(all(1..65_537), Vec::new()).unwrap_err();
-    assert_eq!((error.code(), error.to_string().contains("use fewer tags")), ("invalid_parameter", true));
+    assert_eq!(code(all(1..65_537)), Err("invalid_parameter"));
     let lists = Tagged::new(all(1..65_536), Vec::new()).unwrap();
     let stack = Stack::build_tagged(&lists, None, 0.5, 0).unwrap();
     assert_eq!(stack.base_tags().unwrap().sets(), 65_535);
@@ -386,16 +385,9 @@ fn with_tags_or_without() {
     let mut without = Stack::from(RibbonFilter::from_digests(&mut live.digests().to_vec(), FPR, 1).unwrap());
     let update = Update { live: live.digests(), removed: &[], allowed: &[], fpr: FPR };
     let tagged_update = TaggedUpdate { live: &live, removed: &[], allowed: &[], fpr: FPR };
-    let error = with.update(update).unwrap_err();
-    assert_eq!(
-        (error.code(), &*error.to_string()),
-        ("wrong_kind", "a filter of kind ribbon with tags can't do this")
-    );
-    let error = without.update_tagged(tagged_update).unwrap_err();
-    assert_eq!(error.to_string(), "a filter of kind ribbon without tags can't do this");
+    assert_eq!(with.update(update).unwrap_err().code(), "wrong_kind");
+    assert_eq!(without.update_tagged(tagged_update).unwrap_err().code(), "wrong_kind");
     assert_eq!(without.tags(b"key").unwrap_err().code(), "wrong_kind");
-    let bloom = Stack::from(BloomFilter::from_digests(&mut live.digests().to_vec(), FPR, 1).unwrap());
-    assert_eq!(bloom.tags(b"key").unwrap_err().to_string(), "a filter of kind bloom can't do this");
 
     // There is no delta between the two, and a delta forged for the other one is refused.
     assert_eq!(
@@ -411,10 +403,4 @@ fn with_tags_or_without() {
     naive::seal(&mut delta);
     let error = parent.apply(Delta::decode(delta).unwrap()).unwrap_err();
     assert_eq!(error.code(), "incompatible");
-
-    // The same keys without tags still give the same bytes.
-    let secret = Secret::from(SECRET);
-    let keyed =
-        Stack::build_tagged(&tagged(&map, Hashing::keyed(&secret, 1)), None, FPR, Hashing::keyed(&secret, 1));
-    require_exact(&keyed.unwrap(), &map);
 }

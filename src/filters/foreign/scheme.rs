@@ -250,8 +250,6 @@ impl Scheme {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]
@@ -277,80 +275,6 @@ mod tests {
                 seen.push(keys);
             }
             assert!(!seen.is_empty(), "{scheme:?}");
-        }
-    }
-
-    /// Other readers are written from that page alone.
-    #[test]
-    fn format_foreign_md_has_the_same_schemes_and_keys() {
-        let page =
-            std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/FORMAT-FOREIGN.md")).unwrap();
-        let rows = |head: &str| {
-            let (_, table) =
-                page.split_once(head).unwrap_or_else(|| panic!("FORMAT-FOREIGN.md has no {head}"));
-            let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
-            rows.map(|row| row.trim_matches(['|', ' ']).split(" | ").collect::<Vec<_>>())
-        };
-        // "2 to 5, 16, 20"
-        let numbers = |text: &str| {
-            let run = |run: &str| {
-                let (first, last) = run.split_once(" to ").unwrap_or((run, run));
-                first.parse::<u8>().unwrap()..=last.parse().unwrap()
-            };
-            text.split(", ").flat_map(run).collect::<Vec<_>>()
-        };
-
-        let known: Vec<_> =
-            (0..=255).filter_map(|number| Some((number, KeyType::from_number(number)?))).collect();
-        let mut pairs = BTreeSet::new();
-        for &scheme in Scheme::VARIANTS {
-            let keys = known.iter().filter(|(_, keys)| scheme.format(*keys).is_some());
-            pairs.extend(keys.map(|(number, _)| (scheme as u8, *number)));
-        }
-        let mut told = BTreeSet::new();
-        for row in rows("| keys | *x* | schemes |") {
-            let keys = row[0].parse::<u8>().unwrap();
-            told.extend(numbers(row[2]).into_iter().map(|scheme| (scheme, keys)));
-        }
-        let one_sided: Vec<_> = told.symmetric_difference(&pairs).collect();
-        assert!(
-            one_sided.is_empty(),
-            "FORMAT-FOREIGN.md, table of keys: only there or only here: scheme, keys {one_sided:?}"
-        );
-
-        let names: BTreeSet<_> = Scheme::VARIANTS
-            .iter()
-            .map(|scheme| (*scheme as u8, scheme.formats()[0].name().to_owned()))
-            .collect();
-        let mut told = BTreeSet::new();
-        for row in rows("| scheme | positions |") {
-            let (schemes, name) = row[0].rsplit_once(' ').unwrap();
-            told.extend(numbers(schemes).into_iter().map(|scheme| (scheme, name.to_owned())));
-        }
-        // "- 18 (binary fuse): ", of fingerprints.
-        let of_fingerprints = page.lines().filter_map(|line| {
-            let (scheme, rest) = line.strip_prefix("- ")?.split_once(" (")?;
-            Some((scheme.parse::<u8>().ok()?, rest.split_once("): ")?.0.replace(' ', "-")))
-        });
-        told.extend(of_fingerprints);
-        let one_sided: Vec<_> = told.symmetric_difference(&names).collect();
-        assert!(one_sided.is_empty(), "FORMAT-FOREIGN.md, schemes: only there or only here: {one_sided:?}");
-
-        let (_, naming) = page.split_once("The scheme and the keys name the format").unwrap();
-        let (naming, _) = naming.split_once("\n\n").unwrap();
-        for scheme in Scheme::VARIANTS {
-            for other in &scheme.formats()[1..] {
-                let name = format!("`{}`", other.name());
-                assert!(
-                    naming.contains(&name),
-                    "FORMAT-FOREIGN.md doesn't say when scheme {} is {name}",
-                    *scheme as u8
-                );
-            }
-        }
-        let (schemes, keys) = (Scheme::VARIANTS.len(), known.len() - 1);
-        for field in [format!("scheme     1 to {schemes},"), format!("keys       0 to {keys},")] {
-            assert!(page.contains(&field), "FORMAT-FOREIGN.md has no {field}");
         }
     }
 }

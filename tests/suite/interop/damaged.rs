@@ -193,48 +193,6 @@ proptest! {
     }
 }
 
-/// What a reader of FORMAT.md refuses, and as what.
-#[test]
-fn rules_of_wrapped_blobs() {
-    let filter = interop::read(
-        Format::GoBloom,
-        &Options::default(),
-        &[64_u64, 1, 64, 7].map(u64::to_be_bytes).concat(),
-    );
-    let blob = Filter::from(filter.unwrap()).encode().unwrap();
-    assert_eq!(blob.len(), 17 + 6 + 14 + 8 + 4);
-    let with = |at: usize, field: &[u8]| {
-        let mut bytes = blob.clone();
-        bytes[at..at + field.len()].copy_from_slice(field);
-        reseal(&mut bytes);
-        Filter::decode(bytes).map(|_| ()).map_err(|error| error.code())
-    };
-    assert_eq!(with(9, &[0]), Ok(()));
-    for (at, field, code) in [
-        (7, &[16][..], "invalid_parameter"), // layers
-        (9, &[1], "invalid_parameter"),      // a seed
-        (17, &[0], "unsupported_kind"),      // schemes
-        (17, &[26], "unsupported_kind"),
-        (17, &[2], "unsupported_kind"),  // Guava's, which has no such keys
-        (18, &[13], "unsupported_kind"), // keys
-        (18, &[0], "unsupported_kind"),
-        (19, &[8], "invalid_parameter"),    // layout
-        (20, &[0], "invalid_parameter"),    // parts
-        (23, &[0; 8], "invalid_parameter"), // bits
-        (23, &[1, 0, 0, 0, 0, 1], "invalid_parameter"),
-        (23, &[65], "invalid_parameter"),   // two words
-        (31, &[16], "invalid_parameter"),   // bytes
-        (35, &[0, 0], "invalid_parameter"), // hashes
-        (35, &[1, 4], "invalid_parameter"),
-    ] {
-        assert_eq!(with(at, field), Err(code), "{field:?} at {at}");
-    }
-    assert_eq!(with(35, &[0, 4]), Ok(()));
-    // This is so whatever follows them in a later release.
-    let unknown = Filter::decode([&blob[..17], &[2, 1]].concat());
-    assert_eq!(unknown.unwrap_err().code(), "unsupported_kind");
-}
-
 /// As editors and shells of Windows save it.
 #[test]
 fn a_byte_order_mark_before_json() {
