@@ -299,7 +299,7 @@ export default {
     {
       file: "js/feed/client.ts",
       from: "const error = contradiction(found, place) ?? contradiction(found, this.#floor);",
-      to: "const error = contradiction(found, undefined) ?? contradiction(found, this.#floor);",
+      to: "const error = contradiction(found, place);",
       test: "feeds/packaged",
     },
     {
@@ -533,12 +533,6 @@ export default {
     },
     {
       file: "js/feed/follower.ts",
-      from: "if (from) this.#begun = { files: [], blobs: [] };\n    return place;",
-      to: "return place;",
-      test: "feeds/memory",
-    },
-    {
-      file: "js/feed/follower.ts",
       from: "onProgress?.({ loaded: before + loaded, total });",
       to: "onProgress?.({ loaded, total });",
       test: "feeds/following",
@@ -739,12 +733,6 @@ export default {
     },
     {
       file: "js/feed/origin.ts",
-      from: "  take(bytes);\n  const isFile",
-      to: "  whole.set(bytes);\n  const isFile",
-      test: "sharded/lying-hosts",
-    },
-    {
-      file: "js/feed/origin.ts",
       from: "return isFile ? whole : undefined;",
       to: "return isFile ? bytes : undefined;",
       test: "sharded/lying-hosts",
@@ -844,12 +832,6 @@ export default {
       from: 'profile === "url" ? siteOf(scratch, length) : [0, length]',
       to: "[0, length]",
       test: "sharded/tags",
-    },
-    {
-      file: "js/feed/shards.ts",
-      from: "const name = [part.kind, part.bytes, part.sha256, names].join();",
-      to: "const name = [part.bytes, part.sha256, names].join();",
-      test: "sharded/lying-hosts",
     },
     {
       file: "js/feed/shards.ts",
