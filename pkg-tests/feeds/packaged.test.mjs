@@ -185,6 +185,7 @@ test("one that can't be used counts as none, and says why", async (context) => {
       await open({ cache });
       if (isLost) for (const name of basesIn(cache)) cache.entries.delete(name);
       const feed = await open({ cache, packaged: copyOf(namesakeOf(publisher)).packaged });
+      answers(feed, 1);
       await feed.update();
       answers(feed, 1);
       assert.equal(feed.packagedError.code, "wrong_feed");

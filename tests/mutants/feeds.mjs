@@ -401,12 +401,6 @@ export default {
     { file: "js/feed/feed.ts", from: "Object(timer).unref?.();", to: "", test: "feeds/watching" },
     {
       file: "js/feed/feed.ts",
-      from: "if (!stop.signal.aborted) wait();",
-      to: "wait();",
-      test: "feeds/watching",
-    },
-    {
-      file: "js/feed/feed.ts",
       from: "if (follower.isUpdating) update();\n    else wait();",
       to: "wait();",
       test: "feeds/watching",
@@ -862,12 +856,6 @@ export default {
       from: "if (held.counted === undefined && this.#parts.get(name) === job)",
       to: "if (this.#parts.get(name) === job)",
       test: "sharded/asking",
-    },
-    {
-      file: "js/feed/shards.ts",
-      from: "if (job.value === undefined && job.isOver && this.#parts.get(name) === job) this.#parts.delete(name);",
-      to: "",
-      test: "sharded/interrupted",
     },
     {
       file: "js/feed/shards.ts",
