@@ -41,6 +41,21 @@ test("fileCache: files are complete or absent, and failures are reported", async
   assert.deepEqual(readdirSync(home).sort(), [...kept, "taken"].sort(), "a half-written file is left");
   assert.equal(await cache.get("absent"), undefined);
   await cache.delete("absent");
+  // A failure leaves the last bytes.
+  await cache.put("one", new Uint8Array(9));
+  await assert.rejects(cache.put("one", {}));
+  assert.equal((await cache.get("one")).length, 9);
+});
+
+test("fileCache: a relative path counts from where the program was", async (context) => {
+  const before = process.cwd();
+  context.after(() => process.chdir(before));
+  process.chdir(folder);
+  const cache = fileCache("relative");
+  mkdirSync("elsewhere");
+  process.chdir("elsewhere");
+  await cache.put("one", new Uint8Array(9));
+  assert.deepEqual(readdirSync(join(folder, "relative")), ["one"]);
 });
 
 test("fileCache: a file that can't be removed holds nothing up", async () => {

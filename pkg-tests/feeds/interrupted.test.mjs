@@ -61,7 +61,7 @@ test("a cache that has lost another tab's base doesn't make an update forget wha
   const feed = await open({ cache });
   await feed.update();
   publisher.base(bases.b);
-  await open({ cache }); // another tab
+  await (await open({ cache })).update(); // another tab
   for (const name of basesIn(cache)) cache.entries.delete(name);
   publisher.base(bases.a).delta("first").delta("second");
   const last = publisher.listed.at(-1).sha256;

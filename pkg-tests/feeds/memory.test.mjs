@@ -85,6 +85,29 @@ test("300 updates, half of which fail or are aborted, leave nothing behind", () 
   assert.ok(Number(grown) < 20_000, `${grown} bytes`);
 });
 
+test("the deltas of old generations are not kept", () => {
+  const publisher = new Publisher(bases.a).delta();
+  const manifests = Array.from({ length: 120 }, (_, i) => publisher.delta(`${i}`.padEnd(255), 1).manifest);
+  const out = alone(
+    publisher,
+    manifests,
+    `
+    let manifest;
+    const fetch = async (url) => new Response(url.endsWith(".json") ? manifest : files.get(url.split("/").at(-1)));
+    const cache = { get: async () => undefined, put: async () => {}, delete: async () => {} };
+    let feed, size;
+    for (manifest of manifests) {
+      if (feed) await feed.update();
+      else feed = await openFeed("https://a.example/feed.json", { publicKey, cache, fetch });
+      if (manifest === manifests[20]) size = await settled();
+    }
+    console.log((await settled()) - size);
+    `,
+  );
+  // A hundred of them have 28,000 bytes.
+  assert.ok(Number(out) < 10_000, `${out} bytes`);
+});
+
 // Large enough that a second copy would exceed the limit; `KEYS` builds others.
 const KEYS = given("KEYS", 500_000);
 

@@ -5,7 +5,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mock, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { answers, bases, basesIn, floorOf, gate, HOUR, older, openSharded, published, tab } from "../helpers/feeds.mjs";
+import {
+  answers,
+  bases,
+  basesIn,
+  floorOf,
+  gate,
+  HOUR,
+  namesakeOf,
+  older,
+  openSharded,
+  published,
+  tab,
+} from "../helpers/feeds.mjs";
 import { fails, tens } from "../helpers/following.mjs";
 import { keyPair, memoryCache, Publisher, without } from "../helpers/publisher.mjs";
 
@@ -45,9 +57,6 @@ async function inSeconds(run) {
 }
 
 const isOffline = (site) => Object.assign(site, { fault: (_, response) => response.destroy() });
-
-/** Another feed of the same key. */
-const namesakeOf = ({ key }) => Object.assign(new Publisher(bases.b), { key, signers: [key] }).publish();
 
 test("a first start without a network answers; the update after it takes deltas alone", async () => {
   const { publisher, site, open } = await published();
@@ -169,14 +178,18 @@ test("one that can't be used counts as none, and says why", async (context) => {
       assert.match(error.message, /, and what is packaged can't be used: /);
     });
   }
-  await context.test("another feed than the cache's", async () => {
+  await context.test("another feed than the cache's, even if that has lost its base", async () => {
     site.fault = undefined;
-    const cache = memoryCache();
-    await open({ cache });
-    const feed = await open({ cache, packaged: copyOf(namesakeOf(publisher)).packaged });
-    await feed.update();
-    answers(feed, 1);
-    assert.equal(feed.packagedError.code, "wrong_feed");
+    for (const isLost of [false, true]) {
+      const cache = memoryCache();
+      await open({ cache });
+      if (isLost) for (const name of basesIn(cache)) cache.entries.delete(name);
+      const feed = await open({ cache, packaged: copyOf(namesakeOf(publisher)).packaged });
+      answers(feed, 1);
+      await feed.update();
+      answers(feed, 1);
+      assert.equal(feed.packagedError.code, "wrong_feed");
+    }
   });
   await context.test("another payload of the same generation", async () => {
     const cache = memoryCache();
@@ -302,7 +315,7 @@ test("a late cache of another feed, or with another payload of the generation, w
     const { packaged } = copyOf(code === "rollback" ? publisher : namesakeOf(publisher));
     isOffline(site);
     const feed = await open({ cache: failsOnce(stored), packaged });
-    assert.deepEqual([feed.generation, feed.info().count], code === "rollback" ? [1, 7] : [2, 1000]);
+    assert.deepEqual([feed.generation, feed.info().count], code === "rollback" ? [1, 7] : [10, 1000]);
     await fails("network", feed.update());
     answers(feed, 1);
     assert.equal(feed.info().count, 1000);
@@ -331,8 +344,10 @@ test("a package that hangs holds up one update at most, for ten seconds at most"
   await open({ cache });
   publisher.delta("second");
   let asked = gate();
+  let times = 0;
   const fetch = (url) => {
     if (!url.startsWith("https://app.example/")) return without(publisher)(url);
+    times++;
     asked.open();
     return new Promise(() => {});
   };
@@ -350,6 +365,7 @@ test("a package that hangs holds up one update at most, for ten seconds at most"
   await feed.update();
   answers(feed, 2);
   assert.equal(feed.packagedError.code, "network");
+  assert.equal(times, 1);
 
   await inSeconds(async (_cache, _answer, seconds) => {
     const feed = await hanging();

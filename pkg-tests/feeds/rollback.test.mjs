@@ -1,9 +1,9 @@
 /** Feeds: a manifest that is older, another feed's, or a second one of the same generation is refused. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answers, bases, basesIn, gate, headName, older, published, tab } from "../helpers/feeds.mjs";
+import { answers, bases, basesIn, gate, headName, namesakeOf, older, published, tab } from "../helpers/feeds.mjs";
 import { fails } from "../helpers/following.mjs";
-import { keyPair, manifest, memoryCache, Publisher } from "../helpers/publisher.mjs";
+import { keyPair, manifest, memoryCache } from "../helpers/publisher.mjs";
 
 test("a rollback is refused: replayed and swapped manifests, another feed's, and one of a stolen key", async () => {
   const { publisher, site, open } = await published();
@@ -16,10 +16,7 @@ test("a rollback is refused: replayed and swapped manifests, another feed's, and
   answers(feed, 2, { name: "second" });
 
   // Another feed under the same key.
-  const other = new Publisher(bases.b);
-  Object.assign(other, { key: publisher.key, signers: [publisher.key], generation: 9 });
-  other.publish();
-  site.publisher = other;
+  site.publisher = namesakeOf(publisher);
   await fails("wrong_feed", feed.update());
   answers(feed, 2, { name: "second" });
   site.publisher = publisher;

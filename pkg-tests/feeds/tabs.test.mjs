@@ -1,9 +1,20 @@
 /** Tabs that share a cache: the slower one never sets it back. */
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { answers, bases, basesIn, floorOf, gate, older, published, RibbonFilter, tab } from "../helpers/feeds.mjs";
+import {
+  answers,
+  bases,
+  basesIn,
+  floorOf,
+  gate,
+  namesakeOf,
+  older,
+  published,
+  RibbonFilter,
+  tab,
+} from "../helpers/feeds.mjs";
 import { fails, noNetwork, tens, turns } from "../helpers/following.mjs";
-import { memoryCache, Publisher, webLocks, without } from "../helpers/publisher.mjs";
+import { memoryCache, webLocks, without } from "../helpers/publisher.mjs";
 
 test("another tab is ahead: its generation is taken from the cache, and its cache isn't set back", async () => {
   const { publisher, site, open } = await published();
@@ -213,10 +224,7 @@ test("a tab isn't turned to another feed that a second tab has found after the c
   const one = await open({ cache });
   await one.update();
   cache.entries.clear();
-  const other = new Publisher(bases.b);
-  Object.assign(other, { key: publisher.key, signers: [publisher.key], feedId: "b".repeat(32), generation: 9 });
-  other.publish();
-  site.publisher = other;
+  site.publisher = namesakeOf(publisher, { feedId: "b".repeat(32) });
   answers(await open({ cache }), 10, { which: "b" });
   await fails("wrong_feed", one.update());
   answers(one, 1);

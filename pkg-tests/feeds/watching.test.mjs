@@ -111,6 +111,35 @@ test("watching: at its pace, with jitter, slower after failures, until it is sto
   }
 });
 
+test("one that is stopped hears and does nothing more; one that begins during an update hears of its failure", async () => {
+  const { publisher, site, feed, settled } = await watched();
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const heard = [];
+    const every = 10_000;
+    const stops = [
+      feed.watch({ every, onUpdate: () => stops.forEach((stop) => stop()) }),
+      feed.watch({ every, onUpdate: () => heard.push("stopped") }),
+    ];
+    publisher.delta();
+    mock.timers.tick(11_000);
+    await settled();
+    assert.equal(feed.generation, 2);
+    const { asked } = site;
+    mock.timers.tick(1e6);
+    await settled();
+    assert.equal(site.asked, asked);
+    site.down = true;
+    feed.update().catch(() => {});
+    feed.watch({ every, onError: ({ code }) => heard.push(code) });
+    await settled();
+    assert.deepEqual(heard, ["network"]);
+    feed.close();
+  } finally {
+    mock.timers.reset();
+  }
+});
+
 test("errors of callbacks are reported as uncaught, and watching continues", async () => {
   const source = `
     import { openFeed } from "bloom-wasm/reader";

@@ -16,6 +16,11 @@ export const bases = Object.fromEntries(
 /** A publisher on a server, and how to open its feed. */
 export const published = (which = "a") => served(new Publisher(bases[which]), openFeed);
 
+/** Another feed of the same key, at a higher generation. */
+export function namesakeOf({ key }, changes) {
+  return Object.assign(new Publisher(bases.b), { key, signers: [key], generation: 9, ...changes }).publish();
+}
+
 /** The newest manifest, as if published `age` milliseconds ago: by default more than a CDN may lag behind. */
 export function older(publisher, age = 10 * 60_000 + 1000) {
   return manifest(publisher.payload({ createdAt: Date.now() - age }), [publisher.key]);

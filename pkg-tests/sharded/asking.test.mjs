@@ -213,13 +213,16 @@ test("a URL's first key that is maybe present is found, whichever shards its key
   publisher.shardOf = (key) => shardOf.call(publisher, key.split("/")[0].split(".").slice(-2).join("."));
   // Browsers read this host in two ways.
   const url = "http://a.\u1e9e.de/a/x%2F..%2F..%2Fy";
-  const keys = ["a.ss.de/", "a.xn--zca.de/a/"];
-  publisher.put(keys, 256);
-  publisher.publish({ profile: "url" });
-  const filter = await (await served(publisher, openSharded)).open();
-  const asked = urlExpressions(url);
-  // The shard that is asked first has the later key.
-  assert.notEqual(publisher.shardOf(asked[0]), publisher.shardOf(keys[0]));
-  assert.ok(asked.indexOf(keys[0]) < asked.indexOf(keys[1]));
-  assert.equal(await filter.matchUrl(url), keys[0]);
+  const { open } = await served(publisher, openSharded);
+  for (const [first, second] of [
+    ["a.ss.de/", "a.xn--zca.de/a/"],
+    ["a.xn--zca.de/a/", "a.ss.de/a/"],
+  ]) {
+    publisher.put([first, second], 256).publish({ profile: "url" });
+    const asked = urlExpressions(url);
+    // Their keys take turns: the shard that is asked first doesn't have all earlier ones.
+    assert.notEqual(publisher.shardOf(first), publisher.shardOf(second));
+    assert.ok(asked.indexOf(first) < asked.indexOf(second));
+    assert.equal(await (await open()).matchUrl(url), first);
+  }
 });
