@@ -202,7 +202,7 @@ describe("in Chromium", { skip: noChromium, timeout: 10 * PATIENCE }, () => {
       if (width < 800) {
         await contents.waitFor({ state: "hidden" });
         await page.getByRole("button", { name: "Contents" }).click();
-      }
+      } else await page.keyboard.press("Escape");
       assert.deepEqual(await serious(page), []);
       await contents.getByRole("link", { name: "Errors" }).click();
       await shows(page, "h1", "Errors");
