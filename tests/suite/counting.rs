@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 
 use bloom_wasm::filters::{BloomFilter, CountingBloomFilter};
 use bloom_wasm::hash::digest;
-use bloom_wasm::params::fpr_for;
 use proptest::prelude::*;
 
 use crate::naive;
