@@ -13,10 +13,13 @@ import { root, setup } from "./setup.mjs";
 
 /** What builds the tests of a suite, and what runs those that a mutant names. A build that fails is no test that fails. */
 const SUITES = {
-  core: { build: "cargo test --locked --quiet -p bloom-wasm --lib --test suite --no-run", run: cargo("bloom-wasm") },
+  core: {
+    build: "cargo test --locked --quiet -p bloom-wasm --lib --test suite --test memory --no-run",
+    run: (test) => `cargo test --locked --quiet -p bloom-wasm --lib --test suite --test memory -- ${test}`,
+  },
   tool: {
     build: "cargo test --locked --quiet -p bloom-wasm-cli --lib --test suite --no-run",
-    run: cargo("bloom-wasm-cli"),
+    run: (test) => `cargo test --locked --quiet -p bloom-wasm-cli --lib --test suite -- ${test}`,
   },
   package: {
     build: "node scripts/build.mjs --no-tool",
@@ -31,10 +34,6 @@ const SUITES = {
 
 /** A broken loop may never end. */
 const HANGS = 10 * 60_000;
-
-function cargo(name) {
-  return (test) => `cargo test --locked --quiet -p ${name} --lib --test suite -- ${test}`;
-}
 
 function files(test) {
   return test
