@@ -3,7 +3,7 @@
  * and the package's tests are in the right folders.
  */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { test } from "node:test";
 import { LONGER } from "../../scripts/longer.mjs";
@@ -169,4 +169,18 @@ test("each longer form names a test in each of its files, otherwise it would run
       );
     });
   }
+});
+
+test("each mutant can be made: its code is there once, and its test exists", async () => {
+  let count = 0;
+  for (const list of readdirSync(`${root}/tests/mutants`)) {
+    const { suite, mutants } = (await import(`../../tests/mutants/${list}`)).default;
+    count += mutants.length;
+    for (const { file, from, test } of mutants) {
+      assert.equal(readFileSync(`${root}/${file}`, "utf8").split(from).length, 2, `${list}: ${file}: ${from}`);
+      if (suite === "package" || suite === "site")
+        for (const name of test.split(" ")) assert.ok(existsSync(`${root}/pkg-tests/${name}.test.mjs`), name);
+    }
+  }
+  assert.ok(count > 600, `${count} mutants`);
 });

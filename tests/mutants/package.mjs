@@ -202,8 +202,8 @@ export default {
     },
     {
       file: "js/build/lists.ts",
-      from: "          list.describe(name, createdAt);",
-      to: "          list.describe(name, undefined);",
+      from: "list.describe(name, createdAt)",
+      to: "list.describe(name, undefined)",
       test: "api/engines",
     },
     {
