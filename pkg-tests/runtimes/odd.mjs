@@ -155,7 +155,10 @@ export async function sweep(api, foreign, every = 1, reader = undefined) {
     load: [
       api.load,
       blob,
-      { signal: undefined, onProgress: undefined, maxBytes: 1e6, integrity: undefined, fetch: undefined },
+      {
+        ...{ signal: undefined, onProgress: undefined, maxBytes: 1e6, timeout: undefined },
+        ...{ integrity: undefined, fetch: undefined, secret: undefined },
+      },
     ],
     "decode, format": [api.decode, guava().toForeign(), { format: "guava", funnel: "utf8", profile: "raw" }],
     "load, format": [api.load, guava().toForeign(), { format: "guava", funnel: "utf8", profile: "raw", maxBytes: 1e6 }],
