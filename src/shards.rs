@@ -104,17 +104,14 @@ pub fn write_page(entries: &[Entry]) -> Vec<u8> {
 /// Reads a page.
 ///
 /// # Errors
-/// Those of [`read_entry`].
+/// [`Error::Truncated`] or [`Error::TrailingBytes`] unless the page has exactly `entries` entries, and
+/// [`Error::InvalidParameter`] for a shard that is empty or longer than [`MAX_SHARD`].
 pub fn read_page(bytes: &[u8], entries: usize) -> Result<Vec<Entry>> {
     (0..entries).map(|number| read_entry(bytes, entries, number)).collect()
 }
 
-/// Reads entry `number` of a page of `entries` entries.
-///
-/// # Errors
-/// [`Error::Truncated`] or [`Error::TrailingBytes`] unless the page has exactly `entries` entries, and
-/// [`Error::InvalidParameter`] for a shard that is empty or longer than [`MAX_SHARD`].
-pub fn read_entry(bytes: &[u8], entries: usize, number: usize) -> Result<Entry> {
+/// Reads entry `number` of a page of `entries` entries. Fails as [`read_page`].
+fn read_entry(bytes: &[u8], entries: usize, number: usize) -> Result<Entry> {
     let (needed, have) = ((entries * ENTRY) as u64, bytes.len() as u64);
     if have < needed {
         return Err(Error::Truncated { needed, have });

@@ -266,7 +266,8 @@ test("docs/screen-links.md: asking the full list", async () => {
   const filter = RibbonFilter.from(list, { profile: "url", fpr: 0.01 });
   const code = take("docs/screen-links.md", "Ask the full list after a maybe", "js");
   const { readList, isBad } = await js(code, work("full"));
-  const full = readList(list);
+  const full = readList(filter, list);
+  assert.throws(() => readList(filter, [...list, "0.0.0.0 evil.example"]), /not in the filter: 0.0.0.0/);
   for (const url of ["https://www.evil.example/login", "http://bad.example/a/b.html", "http://worse.example/x?y"])
     assert.equal(isBad(filter, full, url), true, url);
   const others = Array.from({ length: 1000 }, (_, i) => `https://good-${i}.example/`);

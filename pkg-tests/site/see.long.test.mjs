@@ -275,6 +275,32 @@ describe("See", { skip, timeout: 10 * PATIENCE }, () => {
     await other.context().close();
   });
 
+  test("an answer that comes after another kind was chosen is dropped", async () => {
+    let go;
+    const held = new Promise((resolve) => (go = resolve));
+    const prepare = (page) => page.route("**/*.wasm", (route) => held.then(() => route.continue()));
+    const other = await open(browser, "see/", { prepare });
+    await other.getByRole("button", { name: "Add ten words" }).click();
+    await other.locator("#kinds label", { hasText: "Ribbon" }).click();
+    const [answer] = await Promise.all([other.waitForResponse("**/*.wasm"), go()]);
+    await answer.finished();
+    await other.locator("#kinds label", { hasText: "Bloom" }).click();
+    await other.getByLabel("Word", { exact: true }).fill("a");
+    await other.getByRole("button", { name: "Add", exact: true }).click();
+    await shows(other, "#state", /^1 word added/);
+    await other.context().close();
+  });
+
+  test("a shape that the browser restores is drawn", async () => {
+    const other = await open(browser, "see/");
+    await other.getByLabel("Bits", { exact: true }).selectOption("512");
+    await other.goto(new URL("../size/", other.url()).href);
+    await other.goBack();
+    const bits = await other.getByLabel("Bits", { exact: true }).inputValue();
+    assert.equal(await other.locator("#cells .cell").count(), Number(bits));
+    await other.context().close();
+  });
+
   test("the package can't be loaded at first", async () => {
     const parts = ["**/bloom.slim-*.js", "**/*.wasm"];
     const prepare = (page) => Promise.all(parts.map((part) => page.route(part, (route) => route.abort())));

@@ -1,7 +1,7 @@
 /** The section Measure: the benchmark in the visitor's own browser. */
 import { bar } from "../bar.ts";
 import { copyButton } from "../copy.ts";
-import { find, keepFocus } from "../page.ts";
+import { find, keepFocus, onForm } from "../page.ts";
 import { inWords, number, percent, plural, significant, size } from "../words.ts";
 import { type Job, names, order, steps } from "./job.ts";
 import type { Message } from "./worker.ts";
@@ -27,6 +27,7 @@ const rows = find<HTMLTableElement>("#results").tBodies[0]!;
 let results: Record<string, Result> = {};
 let measured: Job = { count: 0, rounds: 0 };
 let worker: Worker | undefined;
+let isRunning = false;
 /** Milliseconds for a step on this device, once a job has ended. */
 let pace: number | undefined;
 
@@ -49,6 +50,7 @@ function about(milliseconds: number) {
 
 /** Says how long the chosen job will take. */
 function estimate() {
+  if (isRunning) return; // what runs now is shown there
   const lasts = about(steps(job()).all * (pace ?? LAPTOP));
   now.textContent = pace
     ? `The next run takes about ${lasts} here.`
@@ -113,13 +115,14 @@ function say(text: string) {
 function stop(why: string) {
   worker?.terminate();
   status.textContent = why;
-  estimate();
   show();
   running(false);
+  estimate();
 }
 
 /** Enables one of the two buttons, which gets the focus if the other one had it. */
 function running(is: boolean) {
+  isRunning = is;
   const [from, to] = is ? [start, cancel] : [cancel, start];
   to.disabled = false;
   keepFocus(
@@ -188,5 +191,5 @@ cancel.addEventListener("click", () => {
   progress.value = 0;
   stop("Stopped. The table has what was measured until then.");
 });
-estimate();
+onForm(estimate);
 running(false); // Firefox keeps a button as it was before a reload

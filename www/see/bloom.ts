@@ -11,6 +11,8 @@ let filter: BloomFilter;
 /** Whether the filter is there. An empty one can be drawn without it. */
 let made = false;
 let words: string[] = [];
+/** How often it has started over. */
+let restarts = 0;
 let loading: Promise<typeof import("bloom-wasm/slim")> | undefined;
 
 /** The package. It is larger than the rest of the page, so it isn't loaded before the visitor comes near. */
@@ -27,14 +29,16 @@ const shape = () => chosen("#bits", "#hashes") as [number, number];
 const acting =
   <A extends unknown[]>(act: (...args: A) => void) =>
   async (...args: A) => {
+    const begun = restarts;
     try {
       if (!made) tell("", "Loading the package …", "");
       const { BloomFilter } = await load();
+      if (restarts !== begun) return;
       if (!made) filter = new BloomFilter(...shape());
       made = true;
       act(...args);
     } catch (error) {
-      tell("", "That went wrong", inWords(error));
+      if (restarts === begun) tell("", "That went wrong", inWords(error));
     }
   };
 
@@ -51,6 +55,7 @@ function bitsOf(filter: BloomFilter): boolean[] {
 const settersOf = (bit: number) => words.filter((word) => filter.locations(word).includes(bit));
 
 function restart() {
+  restarts++;
   if (made) filter.free();
   made = false;
   words = [];
@@ -158,6 +163,7 @@ function addTen() {
 }
 
 export const bloom: Shown = {
+  isEmpty: () => words.length === 0,
   restart,
   add: acting(add),
   addTen: acting(addTen),

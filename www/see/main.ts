@@ -12,10 +12,11 @@ type Kind = keyof typeof kinds;
 let kind: Kind | undefined;
 const shown = () => kinds[kind!];
 
-/** Shows the chosen kind. Each starts over. */
+/** Shows the chosen kind, which starts over. So does an empty one, whose shape the browser may have restored. */
 function choose() {
   const chosen = find<HTMLInputElement>("[name=kind]:checked").value as Kind;
-  if (chosen === kind) return;
+  if (chosen === kind && !shown().isEmpty()) return;
+  if (kind && chosen !== kind) shown().restart(); // what it still waits for is nothing now
   kind = chosen;
   for (const part of document.querySelectorAll<HTMLElement>("[data-kind]")) part.hidden = part.dataset.kind !== kind;
   shown().restart();

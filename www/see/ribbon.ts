@@ -157,4 +157,12 @@ function findFalsePositive() {
   draw();
 }
 
-export const ribbon: Shown = { restart, add, addTen, check, checkAll, findFalsePositive };
+export const ribbon: Shown = {
+  isEmpty: () => words.length === 0,
+  restart,
+  add,
+  addTen,
+  check,
+  checkAll,
+  findFalsePositive,
+};

@@ -3,6 +3,8 @@ import { find } from "../page.ts";
 
 /** A kind of filter as the page shows it. */
 export interface Shown {
+  /** Whether it has no words. */
+  isEmpty(): boolean;
   restart(): void;
   add(word: string): void;
   addTen(): void;
