@@ -447,7 +447,10 @@ const CLASSES: { [kind: string]: FilterClass } = {
   ribbon: RibbonFilter,
 };
 
-/** A filter of the class for its kind, which is one of our own. */
+/**
+ * A filter of the class for its kind, which is one of our own.
+ * @internal
+ */
 export function ownFilter(engine: WasmEngine): Filter {
   const found = CLASSES[engine.kind];
   if (found === undefined) throw wrongKind(engine);
