@@ -398,7 +398,7 @@ testEach("info describes the blob", ({ decode }) => {
     fpr: 2 ** -7,
     urlFpr: null,
     maxUrlFpr: null,
-    bits: 21,
+    bits: 25,
     hashes: 7,
     byteLength: bytes.length,
     seed: "18446744073709551615",
