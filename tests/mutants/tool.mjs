@@ -204,7 +204,7 @@ export default {
       file: "cli/src/commands/feed/publish/mod.rs",
       from: "anyhow!(\"{why}\"), &added, streams",
       to: "anyhow!(\"{why}\"), &[], streams",
-      test: "shards::refusals",
+      test: "shards::generations",
     },
     {
       file: "cli/src/commands/feed/publish/mod.rs",

@@ -96,6 +96,8 @@ mod tests {
             (0..11_000, true),
             (0..9_000, true),
             (2_000..12_000, true),
+            // A part of it, whose sample reaches further.
+            (0..4_000, true),
             (8_000..18_000, false),
             (10_000..20_000, false),
             // Too few to tell.
