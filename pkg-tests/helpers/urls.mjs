@@ -83,7 +83,7 @@ export const ODD_URLS = [
   "http://xn--a％41xn--.com/",
   "http://ｘn--aaxn--.com/",
   "http://xn--.a.b\\@c.d/",
-  "http://xn--.a.b.c.d.e.f\\@good.example/1/2/3/4/5?6",
+  "http://a.b.c.d.e.faẞא.de/1/2/3/4/5?6",
   "http://a^b.c.d\\@e.f/",
   "http://faẞ.de/",
   "http://faẞא.de/",
