@@ -1,9 +1,9 @@
 /** Sharded filters: pages, shards and manifests that are wrong, gone, endless or swapped in memory. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fails } from "../helpers/following.mjs";
-import { memoryCache, sha256 } from "../helpers/publisher.mjs";
-import { members, nonmembers, published, RibbonFilter } from "../helpers/sharded.mjs";
+import { fails, served } from "../helpers/following.mjs";
+import { memoryCache, ShardsPublisher, sha256 } from "../helpers/publisher.mjs";
+import { members, nonmembers, openSharded, published, RibbonFilter } from "../helpers/sharded.mjs";
 
 test("each fault of a page or a shard is an error, and never an answer", async () => {
   const { publisher, site, open } = await published();
@@ -47,6 +47,10 @@ test("what is signed but wrong", async () => {
     await fails("not_a_feed", filter.has(publisher.its[0]), what);
     assert.equal(await filter.has(members.find((key) => publisher.shardOf(key) === 1)), true, what);
   }
+  const from = (keys, options) => RibbonFilter.from(keys, { ...options, profile: "password" });
+  const passwords = await served(new ShardsPublisher({ from }, 1, members), openSharded);
+  passwords.publisher.publish({ profile: "password", lowercase: true });
+  await fails("not_a_feed", (await passwords.open()).hasPassword(members[0]));
   const { publisher, site, open } = await published(2);
   publisher.blobs[0] = Buffer.from("no blob");
   publisher.publish();

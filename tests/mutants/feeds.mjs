@@ -926,7 +926,7 @@ export default {
     {
       file: "js/feed/shards.ts",
       from: "names.every((name) => shape[name] === manifest[name])",
-      to: 'names.every((name) => name === "sha1" || shape[name] === manifest[name])',
+      to: 'names.every((name) => name === "lowercase" || shape[name] === manifest[name])',
       test: "sharded/lying-hosts",
     },
     {
