@@ -30,12 +30,6 @@ export async function installed(entry = "bloom-wasm") {
   return import(pathToFileURL(user).href);
 }
 
-/** The module that a page gets for an entry of the installed package, according to the manifest. */
-export function forPages(entry = "./reader") {
-  const home = join(folder, "node_modules/bloom-wasm");
-  return import(pathToFileURL(join(home, fileForPages(home, entry))).href);
-}
-
 /** The file that a page gets for an entry, in the package's folder. */
 export function fileForPages(home, entry) {
   const { exports } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));

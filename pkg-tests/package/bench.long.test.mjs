@@ -1,15 +1,9 @@
-/**
- * The benchmark runs on few keys, and refuses filters that answer wrongly; docs/benchmarks.md is made from the recorded
- * numbers. No time is judged.
- */
+/** The benchmark runs on few keys, and refuses filters that answer wrongly. No time is judged. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { nonmembers, strings } from "../../bench/keys.mjs";
 import { race } from "../../bench/race.mjs";
-import { table, withSummary } from "../../bench/table.mjs";
 import { NOT_INSTALLED, packages, root } from "../../scripts/setup.mjs";
 
 const skip = !packages("bench") && NOT_INSTALLED;
@@ -38,21 +32,4 @@ test("a filter that loses a key is refused, and one whose answers change", { ski
   const answers = [0, 1];
   const changing = { name: "changing", keys: 1, run: () => answers.shift() };
   await assert.rejects(race([changing], 1), /changing answered 1, and before 0/);
-});
-
-test("a ratio is the median of the rounds' ratios, not the ratio of medians", () => {
-  const { rows } = table("", { rival: [10, 40, 90], own: [5, 10, 60] }, { rival: "rival" });
-  assert.deepEqual(rows[1], { name: "own", nanoseconds: 10, ratio: { median: 2, least: 1.5, most: 4 } });
-  const [, { ratio }] = table("", { rival: [10, 40], own: [5, 10] }, { rival: "rival" }).rows;
-  assert.deepEqual(ratio, { median: 3, least: 2, most: 4 });
-});
-
-test("the keys in Rust are those in JavaScript", () => {
-  const [key] = strings(nonmembers(1));
-  assert.ok(readFileSync(join(root, "bench/peers.rs"), "utf8").includes(key));
-});
-
-test("docs/benchmarks.md has the tables of docs/bench.json", () => {
-  const page = readFileSync(join(root, "docs/benchmarks.md"), "utf8");
-  assert.equal(withSummary(page, JSON.parse(readFileSync(join(root, "docs/bench.json")))), page);
 });

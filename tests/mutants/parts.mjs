@@ -42,7 +42,7 @@ export default {
       file: "bench/table.mjs",
       from: "(values[(rounds - 1) >> 1] + values[rounds >> 1]) / 2",
       to: "values[rounds >> 1]",
-      test: "package/bench.long",
+      test: "package/bench",
     },
     {
       file: "examples/extension/build.mjs",
@@ -142,7 +142,7 @@ export default {
       file: "js/start/inline.ts",
       from: "i < text.length",
       to: "i < text.length >> 1",
-      test: "runtimes/node",
+      test: "package/package",
     },
     {
       file: "js/start/slim.ts",
