@@ -617,12 +617,6 @@ export default {
     },
     {
       file: "js/feed/manifest.ts",
-      from: "crit === undefined && b64 === undefined;",
-      to: "b64 === crit;",
-      test: "feeds/generations",
-    },
-    {
-      file: "js/feed/manifest.ts",
       from: "isOfPasswords(value, payload) && !(value && payload.lowercase)",
       to: "isOfPasswords(value, payload)",
       test: "feeds/generations",
