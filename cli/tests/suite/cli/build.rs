@@ -23,7 +23,7 @@ fn options_reach_the_blob() {
     assert_eq!(blob.stack().hashing().seed(), u64::MAX);
     assert_eq!(
         (&json["seed"], &json["bits"], &json["name"]),
-        (&"18446744073709551615".into(), &12.into(), &"n".into())
+        (&"18446744073709551615".into(), &16.into(), &"n".into())
     );
     assert_eq!(json["byteLength"], fs::metadata(folder.join("out")).unwrap().len());
 }

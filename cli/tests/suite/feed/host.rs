@@ -508,14 +508,21 @@ fn every_listed_attack_has_a_test() {
     let text = fs::read_to_string(root.join("SECURITY.md")).unwrap();
     let (_, section) = text.split_once("## Who can do what to a feed").unwrap();
     let attacks: Vec<_> = section.split("\n- ").skip(1).collect();
-    assert!(attacks.len() > 20, "{} attacks", attacks.len());
+    assert!(attacks.len() >= 20, "{} attacks", attacks.len());
+    let tests = fs::read_dir(root.join("cli/tests/suite/feed")).unwrap();
+    let publishers: String = tests.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect();
     for attack in attacks {
         let mut names = 0;
-        for (file, name) in attack.split('`').skip(1).step_by(2).filter_map(|code| code.split_once(": ")) {
-            let source = fs::read_to_string(root.join(file)).unwrap();
+        for code in attack.split('`').skip(1).step_by(2) {
+            // A test without a file is one of the publisher's.
+            let (source, name) = match code.split_once(": ") {
+                Some((file, name)) => (fs::read_to_string(root.join(file)).unwrap(), name),
+                None if publishers.contains(&format!("fn {code}()")) => (publishers.clone(), code),
+                None => continue,
+            };
             let found =
                 source.contains(&format!("fn {name}()")) || source.contains(&format!("test(\"{name}"));
-            assert!(found, "{file} has no test {name:?}");
+            assert!(found, "there is no test {code:?}");
             names += 1;
         }
         assert!(names > 0, "{attack}");
