@@ -18,7 +18,7 @@ import { skipped } from "./table.mjs";
 const readme = readFileSync(join(root, "examples/extension/README.md"), "utf8");
 const [, section] = readme.split("\n## Stop the next request\n");
 const [, code] = /^```js\n([\s\S]*?)^```$/m.exec(section);
-const permissions = /permissions are `(\w+)` and `(\w+)`/.exec(section).slice(1);
+const permissions = /permissions `(\w+)` and `(\w+)`/.exec(section).slice(1);
 
 const { RibbonFilter } = await installed();
 // All are in the filter, but only two are on the list: the third is a false positive.
