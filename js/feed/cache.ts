@@ -190,8 +190,8 @@ export class FeedStore<P extends Head> {
   }
 
   /**
-   * What `use` makes of a base. It gets the unverified bytes in the head's slot, and those in the other if it returns nothing.
-   * A slot that can't be read is as good as an empty one: the base is fetched, or put, again.
+   * What `use` makes of a base. It gets the unverified bytes in the head's slot, and those in the other if it returns
+   * nothing. Throws `cache` if a slot can't be read and the other one is of no use.
    */
   async base<T>(
     { bytes }: SignedFile,
@@ -199,11 +199,13 @@ export class FeedStore<P extends Head> {
     use: (bytes: Uint8Array, slot: number) => Promise<T | undefined>,
   ): Promise<T | undefined> {
     const slot = slotOf(kept);
+    let unread: unknown;
     for (const each of [slot, 1 - slot]) {
-      const found = await this.#get(this.#name("base", each)).catch(() => undefined);
+      const found = await this.#get(this.#name("base", each)).catch((error: unknown) => void (unread = error));
       const made = found?.length === bytes ? await use(found, each) : undefined;
       if (made !== undefined) return made;
     }
+    if (unread !== undefined) throw unread;
     return undefined;
   }
 
@@ -237,11 +239,13 @@ export class FeedStore<P extends Head> {
     const [file] = this.#kind.files(manifest);
     const slot = slotOf(kept);
     if (file === undefined) return slot;
-    const there = await this.base(file, kept, async (bytes, each) => {
+    const isBase = async (bytes: Uint8Array, each: number) => {
       const hash = newSha256();
       hash.update(bytes);
       return hash.finish() === file.sha256 ? each : undefined;
-    });
+    };
+    // A slot that can't be read is put again.
+    const there = await this.base(file, kept, isBase).catch(unlessRead);
     if (there !== undefined) return there;
     // If a slot didn't answer, the cache may answer for something else.
     this.askAgain();
@@ -341,6 +345,11 @@ export class FeedStore<P extends Head> {
       });
     });
   }
+}
+
+/** @internal Undefined for a cache that can't be read, to replace what it has. Throws any other error. */
+export function unlessRead(error: unknown): undefined {
+  if (!(error instanceof FilterError && error.code === "cache")) throw error;
 }
 
 /** The length of what stands before the manifest in a head: the slot, and the manifest's length. */

@@ -8,7 +8,7 @@ import { apply } from "../plain/delta.js";
 import { PlainEngine, toBytes } from "../plain/engine.js";
 import { describe, estimatedFpr } from "../plain/info.js";
 import { Incoming } from "../plain/load.js";
-import type { Kept } from "./cache.js";
+import { type Kept, unlessRead } from "./cache.js";
 import { Client } from "./client.js";
 import { type FeedFile, type FeedPayload, type Head, lengthOf, type Manifest } from "./manifest.js";
 import { collector, isDamage, type Origin, type Read, verified } from "./origin.js";
@@ -164,7 +164,8 @@ export class Follower extends Client<FeedPayload> {
       const { onProgress } = this.#source;
       const onLoaded = (loaded: number) => from === this.origin && onProgress?.({ loaded: before + loaded, total });
       const parent = blobs.at(-1);
-      const own = await this.#kept(file, kept, parent, signal);
+      const reading = this.#kept(file, kept, parent, signal);
+      const own = await (from ? reading.catch(unlessRead) : reading);
       if (own) onLoaded(file.bytes);
       else if (!from) throw new FilterError("cache", "the cache lacks a file");
       const blob = own ?? (await this.#fetched(file, from!, parent, signal, onLoaded));
@@ -188,7 +189,7 @@ export class Follower extends Client<FeedPayload> {
     return place;
   }
 
-  /** The filter made from a file that the cache has; undefined if it is missing or damaged. */
+  /** The filter made from a file that the cache has; undefined if it is missing or damaged. Throws `cache` if unread. */
   async #kept(
     file: FeedFile,
     kept: Kept<FeedPayload> | undefined,

@@ -366,6 +366,11 @@ test("a base that can't be read, or hangs, is put again with the next generation
   const feed = await open({ cache, fetch: without(publisher) });
   await feed.update();
   const [bad] = basesIn(cache);
+  cache.fault = (method, name) => {
+    if (method === "get" && name === bad) throw new Error("corrupt entry");
+  };
+  const { message } = await fails("network", open({ cache, fetch: noNetwork }));
+  assert.match(message, /could not be read: corrupt entry/);
   for (const how of ["throws", "hangs"]) {
     let isBad = true;
     let asked = 0;
