@@ -62,8 +62,9 @@ function build(suite) {
 }
 
 /** Whether the tests pass, which must be some. */
-function passes(suite, test) {
+function passes(suite, test, shown = false) {
   const { status, printed } = start(SUITES[suite].run(test));
+  if (shown && status !== 0) console.log(printed);
   const passed = [...printed.matchAll(/(\d+) passed|^. pass (\d+)/gm)].reduce(
     (sum, [, a, b]) => sum + Number(a ?? b),
     0,
@@ -84,7 +85,7 @@ for (const name of parts) {
   const broken = build(suite);
   if (broken) throw new Error(broken);
   for (const test of new Set(chosen.map(({ test }) => test)))
-    if (!passes(suite, test)) throw new Error(`${test} fails before anything is broken`);
+    if (!passes(suite, test, true)) throw new Error(`${test} fails before anything is broken`);
   for (const { file, from, to, test } of chosen) {
     const mutant = `${file}: ${from.trim()} -> ${to.trim()}`;
     const source = readFileSync(join(root, file), "utf8");

@@ -181,7 +181,7 @@ const tiers = {
       await step("node scripts/instructions.mjs");
     },
     async () => {
-      await step("cargo build --release --workspace --locked --quiet");
+      await step("cargo build --release --package bloom-wasm-cli --locked --quiet");
       await build();
       await step("node scripts/www.mjs --built");
       env.BLOOM_WASM_SITE = "built";
@@ -195,7 +195,7 @@ const tiers = {
       await crateTests("--test suite -- tags:: --ignored", { KEYS: 1_000_000 });
     },
     async () => {
-      await step("cargo build --release --workspace --locked --quiet");
+      await step("cargo build --release --package bloom-wasm-cli --locked --quiet");
       await build();
       await step(`${NODE}=${8 * QUARTER} pkg-tests/api/hostile.test.mjs`, { MUTATIONS: 300_000 });
       await step(`${NODE}=${8 * QUARTER} pkg-tests/api/exhaustion.long.test.mjs`, { EVERY: 1 });

@@ -23,6 +23,6 @@ export function requireBuilt(file, folders, isSource, command) {
 export function nativeTool() {
   // The boundary isn't part of it.
   const isSource = (name) => name.endsWith(".rs") && !name.startsWith("wasm");
-  requireBuilt(path, ["src", "cli/src"], isSource, "cargo build --release --workspace");
+  requireBuilt(path, ["src", "cli/src"], isSource, "cargo build --release --package bloom-wasm-cli");
   return path;
 }

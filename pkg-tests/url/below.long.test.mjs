@@ -259,10 +259,10 @@ test("tests/below/ has the entries and URLs made here; WRITE=1 writes it again",
 const noRust = spawnSync("cargo", ["--version"]).status !== 0 && skipped("tests/suite/below.rs", "there is no cargo");
 
 test("in Rust", { skip: noRust, timeout: 4 * 3_600_000 }, () => {
-  // Compiled as scripts/test.mjs does it, so that nothing is compiled again.
+  // Compiled as scripts/test.mjs does it, so that nothing is compiled again: by itself, the crate has other features.
   const clippy = { RUSTC_WORKSPACE_WRAPPER: "clippy-driver", CLIPPY_ARGS: "-Dwarnings" };
   const env = { ...process.env, ...clippy, BELOW: asked };
-  const said = run("cargo", ["test", "--locked", "--test", "suite", "--", "below::", "--nocapture"], {
+  const said = run("cargo", ["test", "--workspace", "--locked", "--test", "suite", "--", "below::", "--nocapture"], {
     cwd: root,
     env,
   });

@@ -80,8 +80,20 @@ export default {
     },
     {
       file: "js/feed/cache.ts",
-      from: 'const found = await this.#get(this.#name("base", each)).catch(() => undefined);',
-      to: 'const found = await this.#get(this.#name("base", each));',
+      from: "if (unread !== undefined) throw unread;",
+      to: "",
+      test: "feeds/cache",
+    },
+    {
+      file: "js/feed/cache.ts",
+      from: "const there = await this.base(file, kept, isBase).catch(unlessRead);",
+      to: "const there = await this.base(file, kept, isBase);",
+      test: "feeds/cache",
+    },
+    {
+      file: "js/feed/follower.ts",
+      from: "const own = await (from ? reading.catch(unlessRead) : reading);",
+      to: "const own = await reading;",
       test: "feeds/cache",
     },
     {
