@@ -138,28 +138,32 @@ fn building_takes_at_most_32_bytes_a_line_beside_the_result() {
         not_tested("the memory of a build; Node's own is larger");
         return;
     }
+    let folder = TempDir::new().unwrap();
+    // The most memory that the tool has had when it writes its result, without that.
+    let peak = |lines: usize| {
+        let list: String =
+            (0..lines).map(|i| format!("https://www.example.com/some/path/of/60/bytes/{i:014}\n")).collect();
+        assert_eq!(list.len(), 61 * lines);
+        fs::write(folder.path().join("list"), list).unwrap();
+        let mut child = Command::new(tool())
+            .args(["build", "list", "--profile", "raw", "-o", "-"])
+            .env("RAYON_NUM_THREADS", "2")
+            .current_dir(folder.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = child.stdout.take().unwrap();
+        let mut blob = vec![0];
+        out.read_exact(&mut blob).unwrap();
+        // It has finished its work, and waits for its output to be read.
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB")).unwrap();
+        out.read_to_end(&mut blob).unwrap();
+        assert!(child.wait().unwrap().success());
+        peak.trim().parse::<usize>().unwrap() * 1024 - blob.len()
+    };
     // A number of lines for which the array of their digests has just grown.
     const LINES: usize = (1 << 20) + 1;
-    let folder = TempDir::new().unwrap();
-    let list: String =
-        (0..LINES).map(|i| format!("https://www.example.com/some/path/of/60/bytes/{i:014}\n")).collect();
-    assert_eq!(list.len(), 61 * LINES);
-    fs::write(folder.path().join("list"), list).unwrap();
-    let mut child = Command::new(tool())
-        .args(["build", "list", "--profile", "raw", "-o", "-"])
-        .env("RAYON_NUM_THREADS", "2")
-        .current_dir(folder.path())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut out = child.stdout.take().unwrap();
-    let mut blob = vec![0];
-    out.read_exact(&mut blob).unwrap();
-    // It has finished its work, and waits for its output to be read.
-    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB")).unwrap();
-    out.read_to_end(&mut blob).unwrap();
-    assert!(child.wait().unwrap().success());
-    let taken = peak.trim().parse::<usize>().unwrap() * 1024 - blob.len();
+    let taken = peak(LINES) - peak(1);
     assert!(taken > 8 * LINES && taken <= 32 * LINES, "{} bytes a line", taken as f64 / LINES as f64);
 }
