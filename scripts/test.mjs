@@ -85,7 +85,7 @@ async function step(command, variables = {}) {
 }
 
 // Leftovers of a test, such as an open port, must not keep its process alive, and no file of tests may run forever.
-const NODE = "node --test --test-force-exit --test-concurrency=2 --test-reporter=spec --test-timeout";
+const NODE = "node --test --test-force-exit --test-concurrency=3 --test-reporter=spec --test-timeout";
 const QUARTER = 15 * 60_000;
 /** No file of the fast tier takes a minute. */
 const FAST = 5 * 60_000;
