@@ -23,17 +23,21 @@ const SUITES = {
   },
   package: {
     build: "node scripts/build.mjs --no-tool",
-    run: (test) => `node --test --test-force-exit --test-timeout=300000 ${files(test)}`,
+    run: (test) => `node --test --test-force-exit --test-timeout=${patience(test)} ${files(test)}`,
   },
   // Without the docs, which take minutes.
   site: {
     build: "node scripts/www.mjs --built --sections",
-    run: (test) => `env BLOOM_WASM_SITE=built node --test --test-force-exit --test-timeout=600000 ${files(test)}`,
+    run: (test) =>
+      `env BLOOM_WASM_SITE=built node --test --test-force-exit --test-timeout=${patience(test)} ${files(test)}`,
   },
 };
 
 /** A broken loop may never end. */
 const HANGS = 10 * 60_000;
+
+/** No file of the fast tier takes a minute. */
+const patience = (test) => (test.includes(".long") ? HANGS : 60_000);
 
 function files(test) {
   return test
