@@ -172,7 +172,7 @@ export default {
     {
       file: "js/feed/cache.ts",
       from: "if (!locks) return run();",
-      to: "if (locks ?? true) return run();",
+      to: "if (!locks || run.length === 0) return run();",
       test: "feeds/tabs",
     },
     {
@@ -564,7 +564,7 @@ export default {
     {
       file: "js/feed/follower.ts",
       from: "const filter = isUnchanged ? this.place.filter :",
-      to: "const filter = isUnchanged && !place ? this.place.filter :",
+      to: "const filter = isUnchanged && files.length === 0 ? this.place.filter :",
       test: "feeds/following",
     },
     {
@@ -624,7 +624,7 @@ export default {
     {
       file: "js/feed/manifest.ts",
       from: "typ === wanted && crit",
-      to: 'typ !== "" && wanted && crit',
+      to: 'typ !== "" && wanted !== "" && crit',
       test: "feeds/generations",
     },
     {
