@@ -126,6 +126,8 @@ export abstract class Client<P extends Head> {
           unopened = this.#unread;
         }
         if (this.#unread) this.#tellUnread(this.#unread);
+        // A cache that was only slow.
+        else this.#tell(undefined);
         return this.manifest !== undefined;
       }, signal);
       if (hasRestored) this.begin();
