@@ -292,9 +292,10 @@ export class FeedStore<P extends Head> {
 
   /** The names of the parts of one generation beyond those of another, or of none. */
   #parts(of: Manifest<P> | undefined, beyond?: Manifest<P>): string[] {
-    if (of === undefined) return [];
-    const others = beyond && this.#kind.parts(beyond);
-    return this.#kind.parts(of).flatMap(([part, count], kind) => {
+    const { parts } = this.#kind;
+    if (of === undefined || parts === undefined) return [];
+    const others = beyond && parts(beyond);
+    return parts(of).flatMap(([part, count], kind) => {
       // Both have the same kinds of parts, in the same order.
       const first = others === undefined ? 0 : others[kind]![1];
       const names = [];
@@ -306,9 +307,12 @@ export class FeedStore<P extends Head> {
   /** Removes everything. `present` is the generation in place, whose head may not be stored. Throws `cache`. */
   async forget(present?: Manifest<P>): Promise<void> {
     try {
-      const kept = (await this.head())?.manifest;
+      let unread: unknown;
+      const kept = await this.head().catch((error: unknown) => void (unread = error));
       await this.#delete([0, 1].map((slot) => this.#name("base", slot)));
-      await this.#delete([...this.#parts(present), ...this.#parts(kept, present)]);
+      await this.#delete([...this.#parts(present), ...this.#parts(kept?.manifest, present)]);
+      // Only the head says how many parts there are.
+      if (unread !== undefined && this.#kind.parts) throw unread;
       await this.#delete([this.#name("head")]);
     } catch (cause) {
       throw new FilterError("cache", "the cache could not remove it all", { cause });

@@ -86,8 +86,8 @@ export interface Kind<P extends Head> {
   read(payload: Record<string, unknown>): Omit<P, keyof Head>;
   /** The files that a generation is made of: a base, and the deltas that a cache holds together with the manifest. */
   files(payload: P): SignedFile[];
-  /** The parts that a cache holds one by one: how many there are of each kind. */
-  parts(payload: P): ["page" | "shard", number][];
+  /** The parts that a cache holds one by one, if there are any: how many of each kind. */
+  parts?(payload: P): ["page" | "shard", number][];
 }
 
 /** @internal The length of all files. */
@@ -236,7 +236,6 @@ export const feedKind: Kind<FeedPayload> = {
     return { files } as FeedPayload;
   },
   files: ({ files }) => files,
-  parts: () => [],
 };
 
 /** @internal The manifest of a sharded filter. */

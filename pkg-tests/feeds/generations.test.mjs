@@ -454,6 +454,22 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     assert.deepEqual([...cache.entries.keys()], []);
   });
 
+  test(`a ${noun}: forgets what it can if the cache can't read the head`, async () => {
+    const { publisher, open } = await published();
+    const cache = memoryCache();
+    const opened = await open({ cache, fetch: without(publisher) });
+    await opened.update();
+    cache.fault = (method, name) => {
+      if (method === "get" && name.startsWith("head-")) throw new Error("torn");
+    };
+    // Without its head, nobody knows how many shards there are.
+    if (noun === "feed") await opened.forget();
+    else await fails("cache", opened.forget());
+    cache.fault = undefined;
+    await opened.forget();
+    assert.deepEqual([...cache.entries.keys()], []);
+  });
+
   test(`a ${noun}: a cache that was emptied has the floor again after the next update`, async () => {
     const { publisher, open } = await published();
     const cache = memoryCache();

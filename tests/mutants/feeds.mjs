@@ -80,6 +80,12 @@ export default {
     },
     {
       file: "js/feed/cache.ts",
+      from: "if (unread !== undefined && this.#kind.parts) throw unread;",
+      to: "if (unread !== undefined) throw unread;",
+      test: "feeds/generations",
+    },
+    {
+      file: "js/feed/cache.ts",
       from: "if (unread !== undefined) throw unread;",
       to: "if (unread === 0) throw unread;",
       test: "feeds/cache",

@@ -79,7 +79,7 @@ pub fn run(args: ImportArgs, streams: &mut Streams) -> Result<Answer> {
     let name = || read::name(&args.file);
     let profile = args.profile.with(args.lowercase, args.sha1)?;
     let options = options(&args.options, args.format, interop::reading_options(args.format)?)?;
-    let bytes = read::any(&args.file, streams)?;
+    let bytes = read::any(&args.file, b"", streams)?;
     let filter = interop::read(args.format, &options, &bytes).with_context(name)?;
     require_text(filter.keys(), profile)?;
     drop(bytes);

@@ -13,9 +13,12 @@ use super::{read, write};
 use crate::streams::{Answer, Streams, unless_closed};
 use crate::text::{self, Row, grouped};
 
+/// What blobs and deltas begin with.
+pub const MAGIC: &[u8] = b"\xb5BLM";
+
 /// Reads a blob; `-` is standard input.
 pub fn open(path: &Path, secret: Option<&Secret>, streams: &mut Streams) -> Result<Filter> {
-    decode(read::any(path, streams)?, secret).with_context(|| read::name(path))
+    decode(read::any(path, MAGIC, streams)?, secret).with_context(|| read::name(path))
 }
 
 /// Reads the blob of a filter that is keyed if there is a secret.

@@ -1,7 +1,7 @@
 //! Reads files as a whole. Lists are read elsewhere, as streams.
 
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -21,15 +21,24 @@ pub fn regular(path: &Path, most: u64) -> Result<Vec<u8>> {
     read().with_context(|| path.display().to_string())
 }
 
-/// Reads a file; `-` is standard input.
-pub fn any(path: &Path, streams: &mut Streams) -> Result<Vec<u8>> {
+/// Reads a file; `-` is standard input. If it doesn't begin with `magic`, only as many bytes: it may be huge, or have no
+/// end.
+pub fn any(path: &Path, magic: &[u8], streams: &mut Streams) -> Result<Vec<u8>> {
     let bytes = if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        streams.input.read_to_end(&mut bytes).map(|_| bytes)
+        whole(&mut streams.input, magic)
     } else {
-        fs::read(path)
+        fs::File::open(path).and_then(|file| whole(file, magic))
     };
     bytes.with_context(|| name(path))
+}
+
+fn whole(mut file: impl Read, magic: &[u8]) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.by_ref().take(magic.len() as u64).read_to_end(&mut bytes)?;
+    if bytes == magic {
+        file.read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }
 
 /// Refuses to read standard input twice: the second time it would be empty.

@@ -11,6 +11,7 @@ use flate2::bufread::GzDecoder;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 
+use crate::files::blob::MAGIC;
 use crate::files::read::name;
 
 const BUFFER: usize = 1 << 16;
@@ -206,6 +207,8 @@ fn peek<'a>(mut file: impl Read + Send + 'a) -> io::Result<(Vec<u8>, impl Read +
 
 const GZIP: &[u8] = b"\x1f\x8b";
 
+const UTF16: &str = "UTF-16 text; convert it to UTF-8 first";
+
 /// The first bytes of files that aren't lists, and what to say about them. If one entry is the beginning of another,
 /// the longer one comes first.
 const OTHERS: [(&[u8], &str); 11] = [
@@ -217,9 +220,9 @@ const OTHERS: [(&[u8], &str); 11] = [
     (b"7z\xbc\xaf\x27\x1c", "a 7z file; unpack it first"),
     (b"\xff\xfe\0\0", "UTF-32 text; convert it to UTF-8 first"),
     (b"\0\0\xfe\xff", "UTF-32 text; convert it to UTF-8 first"),
-    (b"\xff\xfe", "UTF-16 text; convert it to UTF-8 first"),
-    (b"\xfe\xff", "UTF-16 text; convert it to UTF-8 first"),
-    (b"\xb5BLM", "a blob, not a list"),
+    (b"\xff\xfe", UTF16),
+    (b"\xfe\xff", UTF16),
+    (MAGIC, "a blob, not a list"),
 ];
 
 /// Fails if these first bytes show that the file isn't a list.
@@ -227,7 +230,9 @@ fn refuse(start: &[u8]) -> io::Result<()> {
     // A key may start with BZh, so the magic number after it counts too: that of a block, or of the end.
     let bzip2 = start.starts_with(b"BZh") && matches!(start.get(4..), Some(b"1AY&SY" | b"\x17rE8P\x90"));
     let other = OTHERS.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, words)| *words);
-    match other.or(bzip2.then_some("a bzip2 file; unpack it first")) {
+    // ASCII without a byte order mark.
+    let utf16 = matches!(start, [1..=127, 0, 1..=127, 0, ..] | [0, 1..=127, 0, 1..=127, ..]).then_some(UTF16);
+    match other.or(bzip2.then_some("a bzip2 file; unpack it first")).or(utf16) {
         Some(words) => Err(io::Error::new(io::ErrorKind::InvalidData, format!("this is {words}"))),
         None => Ok(()),
     }

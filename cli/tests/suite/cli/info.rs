@@ -56,3 +56,17 @@ fn info_says_what_layers_hold() {
     let built = run(Path::new("."), &["build", "--profile", "url", "-o", "-"], (hosts + &pages).as_bytes());
     assert_eq!(layers_of(&built.stdout), "1 that holds the keys of other shapes");
 }
+
+/// It may be huge, or have no end.
+#[test]
+#[cfg(unix)]
+fn what_is_no_blob_is_not_read_to_its_end() {
+    for args in [
+        &["info", "/dev/zero"][..],
+        &["check", "/dev/zero", "a"],
+        &["export", "/dev/zero", "--format", "guava", "-o", "-"],
+    ] {
+        let refused = run(Path::new("/"), args, b"");
+        assert!(refused.status.code() == Some(2) && text(&refused.stderr).ends_with("[not_a_filter]\n"));
+    }
+}

@@ -161,7 +161,7 @@ fn zeros_after_a_gzip_file_are_no_keys_and_garbage_is_refused() {
 }
 
 /// How files that hold no UTF-8 lines start, from their specifications.
-const NO_LISTS: [(&[u8], &str); 14] = [
+const NO_LISTS: [(&[u8], &str); 16] = [
     (b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4\x46", "xz file"),
     (b"PK\x03\x04\x0a\0\0\0\0\0", "zip file"),
     (b"PK\x05\x06\0\0\0\0\0\0", "zip file"),
@@ -173,6 +173,8 @@ const NO_LISTS: [(&[u8], &str); 14] = [
     (b"\xff\xfea\0\n\0", "UTF-16"),
     (b"\xfe\xff\0a\0\n", "UTF-16"),
     (b"\xff\xfe", "UTF-16"),
+    (b"a\0\n\0b\0", "UTF-16"),
+    (b"\0a\0\n\0b", "UTF-16"),
     (b"\xff\xfe\0\0a\0\0\0", "UTF-32"),
     (b"\0\0\xfe\xff\0\0\0a", "UTF-32"),
     (b"\xb5BLM\x01\x01", "blob"),
