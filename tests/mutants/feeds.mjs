@@ -153,8 +153,8 @@ export default {
     },
     {
       file: "js/feed/cache.ts",
-      from: "await this.#delete([...this.#parts(present), ...this.#parts(kept, present)]);",
-      to: "await this.#delete(this.#parts(kept));",
+      from: "await this.#delete([...this.#parts(present), ...this.#parts(kept?.manifest, present)]);",
+      to: "await this.#delete(this.#parts(kept?.manifest));",
       test: "sharded/cache",
     },
     {
