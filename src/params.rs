@@ -27,7 +27,7 @@ pub struct Optimal {
     pub bytes: u32,
 }
 
-/// The smallest Bloom filter that holds `count` keys at a false-positive rate of `fpr`: m = ceil(-n ln p / (ln 2)^2)
+/// A Bloom filter that holds `count` keys at a false-positive rate of `fpr`: m = ceil(-n ln p / (ln 2)^2)
 /// and k = max(1, round(m/n ln 2)). A count of 0 is sized as 1. With one or two hashes, rounding k would miss the rate
 /// by up to a tenth. So at rates above 2^-2.5 = 0.177 m is ceil(-2 n / ln(1 - sqrt(p))), and above 2^-1.5 = 0.354
 /// ceil(-n / ln(1 - p)). For fewer than 1,000 keys these formulas are a little too small, so m is then raised by a few bits

@@ -313,7 +313,8 @@ export class CountingBloomFilter extends GrowingFilter {
 }
 
 /**
- * A Bloom filter that grows with its keys. Its false-positive rate stays below the target, however many keys are added.
+ * A Bloom filter that grows with its keys. Its false-positive rate stays below the target; before it wouldn't, `add`
+ * throws `filter_full`. From 1,000 keys at a rate of 1e-6 that is after 16 million, and from a million after 511 million.
  */
 export class ScalableBloomFilter extends GrowingFilter {
   /** An empty filter. */

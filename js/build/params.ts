@@ -15,7 +15,7 @@ export interface Optimal {
 }
 
 /**
- * The smallest Bloom filter that holds `count` keys at a false-positive rate of `fpr`: bits = ceil(-count ln fpr / (ln
+ * A Bloom filter that holds `count` keys at a false-positive rate of `fpr`: bits = ceil(-count ln fpr / (ln
  * 2)^2) and hashes = max(1, round(bits / count ln 2)). With one or two hashes, rounding them would miss the rate. So at
  * rates above 2^-2.5 = 0.177 bits = ceil(-2 count / ln(1 - sqrt(fpr))), and above 2^-1.5 = 0.354 ceil(-count / ln(1 -
  * fpr)). A count of 0 is sized as 1. Fewer than 1,000 keys get a few bits more, with which an upper bound of the rate

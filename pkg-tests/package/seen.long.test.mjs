@@ -51,11 +51,11 @@ describe("what was seen is kept", { timeout: 120_000 }, () => {
   const LINKS = ["http://a.example", "http://A.example/#top", "http://a.example/b", "mailto:a@a.example"];
 
   test("until SIGTERM and SIGINT, and at the end", async () => {
-    for (const [at, signal] of ["SIGTERM", "SIGINT"].entries()) {
+    for (const [at, [signal, code]] of Object.entries({ SIGTERM: 143, SIGINT: 130 }).entries()) {
       const { child, ended, fetched } = await crawl([...LINKS, `http://${signal}.example`]);
       assert.deepEqual(fetched, [...(at === 0 ? [LINKS[0], LINKS[2]] : []), `http://${signal}.example`]);
       child.kill(signal);
-      assert.deepEqual(await ended, [0, null]);
+      assert.deepEqual(await ended, [code, null]);
     }
     const { ended, fetched } = await crawl([...LINKS, "http://c.example"], { alone: true });
     assert.deepEqual([fetched, await ended], [["http://c.example"], [0, null]]);
