@@ -362,8 +362,8 @@ export abstract class Client<P extends Head> {
       (isKept) => (isKept ? undefined : this.#cacheError),
       (error: FilterError) => error,
     );
-    // The generation may have been replaced meanwhile, or the client closed.
-    if (manifest === this.manifest && !this.#isClosed) this.#tell(told);
+    // The generation may have been replaced meanwhile.
+    if (manifest === this.manifest) this.#tell(told);
   }
 
   #tell(error: FilterError | undefined): void {

@@ -358,12 +358,6 @@ export default {
     },
     {
       file: "js/feed/client.ts",
-      from: "if (manifest === this.manifest && !this.#isClosed) this.#tell(told);",
-      to: "if (manifest === this.manifest) this.#tell(told);",
-      test: "feeds/generations",
-    },
-    {
-      file: "js/feed/client.ts",
       from: "if (error && isNew) this.failed(error);",
       to: "if (error || isNew) this.failed(error!);",
       test: "feeds/cache",
