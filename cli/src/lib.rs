@@ -142,7 +142,7 @@ fn others_with(error: &clap::Error) -> Vec<String> {
         (error.kind(), error.get(ContextKind::InvalidArg))
         && let Some(option) = given.strip_prefix("--")
     {
-        search(&Cli::command(), "", option.split('=').next().unwrap_or(option), &mut found);
+        search(&Cli::command(), "", option, &mut found);
     }
     found
 }

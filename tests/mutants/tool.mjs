@@ -405,12 +405,6 @@ export default {
       test: "output:: cli::",
     },
     {
-      file: "cli/src/lib.rs",
-      from: "option.split('=').next().unwrap_or(option)",
-      to: "option",
-      test: "cli::failures",
-    },
-    {
       file: "cli/src/files/read.rs",
       from: "if bytes == magic {",
       to: "if true {",
