@@ -654,7 +654,7 @@ export default {
       file: "cli/src/publishing/plan.rs",
       from: ".or_else(|| rules.renamed([&before, lists]))",
       to: "",
-      test: "tags::",
+      test: "feed::guard",
     },
     {
       file: "cli/src/publishing/plan.rs",
@@ -672,7 +672,7 @@ export default {
       file: "cli/src/publishing/publication.rs",
       from: "|| is_remembered()",
       to: "",
-      test: "feed::host",
+      test: "feed::keys",
     },
     {
       file: "cli/src/publishing/publication.rs",
@@ -775,12 +775,6 @@ export default {
       from: "before.skipped.keys().eq(self.skipped.keys()) && ",
       to: "",
       test: "feed::said",
-    },
-    {
-      file: "cli/src/publishing/sources.rs",
-      from: "subtract(&mut allowed, &members);",
-      to: "",
-      test: "feed::generations",
     },
     {
       file: "cli/src/publishing/split.rs",

@@ -115,8 +115,11 @@ fn feeds_in_which_parents_come_and_go() {
             &above,
             &format!("{names}[allow]\nfine = {{ file = \"allow\", allow-empty = true }}"),
         );
-        for _ in 0..50 {
+        for generation in 0..50 {
             lists.change();
+            if generation % 5 == 0 {
+                lists.allow.clear();
+            }
             lists.write(&folder);
             let said: Value = told(&folder, "feed publish @feed.toml");
             let all = lists.keys();
@@ -146,7 +149,7 @@ fn feeds_in_which_parents_come_and_go() {
                 text + &format!(" --tag tag-{number}=@list-{number}")
             });
             if lists.allow.is_empty() {
-                done(&folder, &format!("verify @public --probes 1 {arguments}"));
+                done(&folder, &format!("verify @public --probes 1 --allow-empty {arguments}"));
             }
         }
     }
@@ -191,6 +194,15 @@ fn what_was_published_stays_until_the_next_base() {
     }
     let said = publish(&[&others, &children, "parent.example\n"]);
     assert_eq!((numbers(&said), &said["file"]["kind"]), ([5001, 1000, 1, 1], &"base".into()));
+    // What it has none of can go and come without a file.
+    for (list, expected) in [
+        (&[&others, "parent.example\n"][..], [4001, 0, 0, 1000]),
+        (&[&others, &children, "parent.example\n"], [5001, 1000, 1000, 0]),
+    ] {
+        let said = publish(list);
+        assert_eq!(numbers(&said), expected);
+        assert!(said["file"].is_null(), "{said}");
+    }
     let said = publish(&[&others, &children]);
     assert_eq!(numbers(&said), [5000, 0, 0, 1]);
     let (_, out, _) = tool(&folder, "check @public child-7.parent.example any.parent.example");

@@ -208,6 +208,24 @@ fn a_list_that_is_dropped_needs_no_other_consent_and_gives_none_for_others() {
     }
 }
 
+/// All keys stay, so only what is known of each list tells.
+#[test]
+fn lists_that_are_swapped_are_not_published() {
+    for shards in KINDS {
+        let folder = feed("");
+        write_list(&folder, 0..100);
+        tell(&folder, shards, "one = \"one\"\ntwo = \"two\"");
+        for (hour, [one, two]) in [["a", "b"], ["b", "a"]].into_iter().enumerate() {
+            hosts(&folder, "one", one, 500);
+            hosts(&folder, "two", two, 500);
+            match hour {
+                0 => drop(publish(&folder, 0, "")),
+                _ => drop(publish_refused(&folder, 1, "", "one: this list has the keys that two had")),
+            }
+        }
+    }
+}
+
 /// What a list that goes takes with it isn't known, so no other list may be replaced, cut or tagged otherwise behind it.
 #[test]
 fn no_list_hides_behind_one_that_is_dropped() {
