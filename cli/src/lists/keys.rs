@@ -191,7 +191,7 @@ impl Summary {
         for ListLines { name, lines: LineCounts { keys, skipped }, .. } in &self.lists {
             match (keys, skipped) {
                 (0, 0) if !allow_empty => {
-                    bail!("{name}: this list gave no key; --allow-empty allows an empty list")
+                    bail!("{name}: this list gave no key; `build --allow-empty` allows an empty list")
                 }
                 (0, 1..) => bail!(
                     "{name}: this list gave no key, since its lines were skipped; is it an error page, or of another \
