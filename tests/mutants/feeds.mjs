@@ -693,7 +693,7 @@ export default {
       file: "js/feed/origin.ts",
       from: "    this.requireSecret(manifest);\n    return manifest;",
       to: "    return manifest;",
-      test: "feeds/generations",
+      test: "api/keyed",
     },
     {
       file: "js/feed/origin.ts",

@@ -21,12 +21,6 @@ export default {
       test: "site/check.long",
     },
     {
-      file: "www/check-time.ts",
-      from: "shortest = Math.min(shortest, elapsed / checks);",
-      to: "shortest = elapsed / checks; slices += slices ? 0 : 8;",
-      test: "site/check.long",
-    },
-    {
       file: "www/check.ts",
       from: "open(source, \"reload\", demo)",
       to: "open(source, cache, demo)",
