@@ -308,7 +308,7 @@ export class FeedStore<P extends Head> {
   async forget(present?: Manifest<P>): Promise<void> {
     try {
       let unread: unknown;
-      const kept = await this.head().catch((error: unknown) => void (unread = error));
+      const kept = await this.head().catch((error: unknown) => unlessRead((unread = error)));
       await this.#delete([0, 1].map((slot) => this.#name("base", slot)));
       await this.#delete([...this.#parts(present), ...this.#parts(kept?.manifest, present)]);
       // Only the head says how many parts there are.
