@@ -33,12 +33,6 @@ export default {
       test: "package/workflows",
     },
     {
-      file: "bench/cases.mjs",
-      from: "if (missing > 0) throw",
-      to: "if (missing > 1) throw",
-      test: "package/bench.long",
-    },
-    {
       file: "bench/table.mjs",
       from: "(values[(rounds - 1) >> 1] + values[rounds >> 1]) / 2",
       to: "values[rounds >> 1]",
