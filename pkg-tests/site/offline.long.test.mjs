@@ -120,7 +120,8 @@ describe("the service worker", { skip, timeout: 10 * PATIENCE }, () => {
   test("doesn't wait for a host that doesn't answer, or that sends an error instead of the page", async () => {
     await visitor();
     const page = await tab();
-    for (const refuse of [(response) => response.writeHead(503).end("later"), () => {}]) {
+    const later = (response) => response.writeHead(503, { "content-type": "text/plain" }).end("later");
+    for (const refuse of [later, () => {}]) {
       let asked = 0;
       site.answer = (path, response) => {
         if (path !== "size/index.html") return false;
