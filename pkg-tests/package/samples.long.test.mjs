@@ -165,7 +165,7 @@ test("building, by the tool and in JavaScript", async () => {
     signal: AbortSignal.timeout(600_000),
     onProgress() {},
     id: "new",
-    process: (id) => told.push(id),
+    handle: (id) => told.push(id),
     console: { warn: (...words) => told.push(words.join(" ")) },
   };
   const { filter, large } = await js(take(JAVASCRIPT, "Build", "js"), cwd, given, "export { filter, large };");
@@ -389,9 +389,8 @@ test("docs/bring-a-filter.md: reading and wrapping other software's bytes, and b
   shell(take(BRINGING, "Two ways", "sh"), cwd);
   assert.ok(readFileSync(join(cwd, "seen.go")).equals(original));
   assert.ok(opened(cwd, "seen.bloom").hasAll(keys));
-  const writeFile = (name, bytes) => writeFileSync(join(cwd, name), bytes);
-  const making = `import { ForeignFilter } from "bloom-wasm";\n${take(BRINGING, "And back", "js")}`;
-  await js(making, cwd, { keys, writeFile });
+  const making = take(BRINGING, "And back", "js").replace('"keys.guava"', JSON.stringify(join(cwd, "keys.guava")));
+  await js(making, cwd, { keys });
   assert.ok(opened(cwd, "keys.guava", { format: "guava", funnel: "utf8" }).hasAll(keys));
 });
 
