@@ -90,6 +90,9 @@ proptest! {
         prop_assert_eq!(entries(rule.as_bytes()), [Ok(host.as_bytes())]);
         prop_assume!(!host.to_lowercase().starts_with("local"));
         prop_assume!(!["broadcasthost"].contains(&&*host.to_lowercase()) && !host.to_lowercase().starts_with("ip6-"));
+        // Nor is a number a name.
+        let is_hexadecimal = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        prop_assume!(!host.to_lowercase().strip_prefix("0x").is_some_and(is_hexadecimal));
         let entry = format!("0.0.0.0 {host} # {host}");
         prop_assert_eq!(entries(entry.as_bytes()), [Ok(host.as_bytes())]);
     }
