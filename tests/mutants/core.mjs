@@ -94,7 +94,7 @@ export default {
     { file: "src/interop/builder.rs", from: ".map_or(0, |last| last + 1", to: ".map_or(0, |last| last", test: "interop::recorded::what_is_made" },
     { file: "src/interop/builder.rs", from: "Error::unless(seeded, \"seed is only", to: "Error::unless(true, \"seed is only", test: "interop::limits" },
     { file: "src/interop/filterpassword.rs", from: "mask + 1 == segment", to: "true", test: "absurd_files" },
-    { file: "src/interop/flor.rs", from: "bits.div_ceil(64)", to: "bits / 64", test: "interop::recorded" },
+    { file: "src/interop/flor.rs", from: "bits.div_ceil(64)", to: "(bits / 64)", test: "interop::recorded" },
     { file: "src/interop/formats.rs", from: "row.format == format", to: "row.format as u8 <= format as u8", test: "interop::recorded" },
     { file: "src/interop/go_bloom.rs", from: ".filter(|_| length % 64 != 0", to: ".filter(|_| false", test: "interop::bits" },
     { file: "src/interop/guava.rs", from: "(1..1 << 31).contains(&longs)", to: "longs > 0", test: "absurd_files" },
