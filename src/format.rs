@@ -20,7 +20,8 @@ use crate::profile::Profile;
 use crate::slots::Slots;
 use crate::vectors::{append, copied, push, reserve, shared};
 
-const MAGIC: [u8; 4] = [0xb5, b'B', b'L', b'M'];
+/// What blobs and deltas begin with.
+pub const MAGIC: [u8; 4] = *b"\xb5BLM";
 const VERSION: u8 = 1;
 /// The number of the kind that is no filter.
 const DELTA: u8 = 7;

@@ -201,7 +201,7 @@ export class FeedStore<P extends Head> {
     const slot = slotOf(kept);
     let unread: unknown;
     for (const each of [slot, 1 - slot]) {
-      const found = await this.#get(this.#name("base", each)).catch((error: unknown) => void (unread = error));
+      const found = await this.#get(this.#name("base", each)).catch((error: unknown) => unlessRead((unread = error)));
       const made = found?.length === bytes ? await use(found, each) : undefined;
       if (made !== undefined) return made;
     }

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use bloom_wasm::filters::AnyFilter;
+use bloom_wasm::format::MAGIC;
 use bloom_wasm::info::Parameter;
 use bloom_wasm::layers::{LayerKind, Stack};
 use bloom_wasm::{Delta, Kind, Profile};
 
 use crate::args::secret::SecretArgs;
-use crate::files::blob::{MAGIC, decode};
+use crate::files::blob::decode;
 use crate::files::delta::DeltaInfo;
 use crate::files::read;
 use crate::publishing::folder::Folder;
@@ -40,7 +41,7 @@ pub fn run(args: InfoArgs, streams: &mut Streams) -> Result<Answer> {
         }
         return Ok(Answer::Yes);
     }
-    let bytes = read::any(&args.file, MAGIC, streams)?;
+    let bytes = read::any(&args.file, &MAGIC, streams)?;
     let name = || read::name(&args.file);
     if Delta::is_delta(&bytes) {
         let delta = match &secret {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use bloom_wasm::filters::AnyFilter;
+use bloom_wasm::format::MAGIC;
 use bloom_wasm::hash::Secret;
 use bloom_wasm::{Filter, FilterInfo};
 use serde::Serialize;
@@ -13,12 +14,9 @@ use super::{read, write};
 use crate::streams::{Answer, Streams, unless_closed};
 use crate::text::{self, Row, grouped};
 
-/// What blobs and deltas begin with.
-pub const MAGIC: &[u8] = b"\xb5BLM";
-
 /// Reads a blob; `-` is standard input.
 pub fn open(path: &Path, secret: Option<&Secret>, streams: &mut Streams) -> Result<Filter> {
-    decode(read::any(path, MAGIC, streams)?, secret).with_context(|| read::name(path))
+    decode(read::any(path, &MAGIC, streams)?, secret).with_context(|| read::name(path))
 }
 
 /// Reads the blob of a filter that is keyed if there is a secret.

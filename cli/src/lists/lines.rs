@@ -5,13 +5,13 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use bloom_wasm::format::MAGIC;
 use bloom_wasm::keys::lines::trim;
 use bloom_wasm::keys::list::MAX_LINE;
 use flate2::bufread::GzDecoder;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 
-use crate::files::blob::MAGIC;
 use crate::files::read::name;
 
 const BUFFER: usize = 1 << 16;
@@ -222,7 +222,7 @@ const OTHERS: [(&[u8], &str); 11] = [
     (b"\0\0\xfe\xff", "UTF-32 text; convert it to UTF-8 first"),
     (b"\xff\xfe", UTF16),
     (b"\xfe\xff", UTF16),
-    (MAGIC, "a blob, not a list"),
+    (&MAGIC, "a blob, not a list"),
 ];
 
 /// Fails if these first bytes show that the file isn't a list.

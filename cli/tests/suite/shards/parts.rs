@@ -201,7 +201,10 @@ fn shards_that_were_published_are_spent() {
         match what {
             "manifest" => fs::write(manifest(&folder), before).unwrap(),
             "again" => jobs(&folder, 0..1100),
-            _ => of_parts(&folder, "out", "others", "profile = 'raw'\nshards = 4\ndropped = ['list']"),
+            _ => {
+                fs::create_dir(folder.path().join("others")).unwrap();
+                of_parts(&folder, "out", "others", "profile = 'raw'\nshards = 4\ndropped = ['list']");
+            }
         }
         refused(&folder, PUBLISH, "shard-00000.bloom: No such file");
         assert!(files(&folder.path().join("parts")).is_empty());
@@ -273,7 +276,7 @@ fn parts_that_are_none_of_the_feed_are_refused() {
     let with = |above: &str| of_parts(&folder, "out", "parts", &format!("profile = 'raw'\n{above}"));
     let four = "shards = 4";
     with(four);
-    refused(&folder, PUBLISH, "shard-00000.bloom: No such file");
+    refused(&folder, PUBLISH, "parts: No such file");
     jobs(&folder, 0..1000);
     fs::remove_file(part(&folder, 2)).unwrap();
     refused(&folder, PUBLISH, "shard-00002.bloom: No such file");
