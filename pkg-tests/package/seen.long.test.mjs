@@ -48,12 +48,13 @@ describe("what was seen is kept", { timeout: 120_000 }, () => {
     return { child, ended, fetched, said: () => errors };
   }
 
-  const LINKS = ["http://a.example", "http://A.example/#top", "http://a.example/b", "mailto:a@a.example"];
+  const QUERIES = ["http://a.example/?q=a+b", "http://a.example/?q=a%2Bb"];
+  const LINKS = ["http://a.example", "http://A.example:80/#top", ...QUERIES, "mailto:a@a.example", "http://a b/"];
 
   test("until SIGTERM and SIGINT, and at the end", async () => {
     for (const [at, [signal, code]] of Object.entries({ SIGTERM: 143, SIGINT: 130 }).entries()) {
       const { child, ended, fetched } = await crawl([...LINKS, `http://${signal}.example`]);
-      assert.deepEqual(fetched, [...(at === 0 ? [LINKS[0], LINKS[2]] : []), `http://${signal}.example`]);
+      assert.deepEqual(fetched, [...(at === 0 ? [LINKS[0], ...QUERIES] : []), `http://${signal}.example`]);
       child.kill(signal);
       assert.deepEqual(await ended, [code, null]);
     }

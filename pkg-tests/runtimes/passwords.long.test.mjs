@@ -23,6 +23,7 @@ const { code } = page("refuse-passwords.md");
 let browser;
 
 const LISTED = "correct horse battery staple";
+const [FOUR, FOUR_ACCENTED] = ["\u{1f525}".repeat(4), "e\u0301".repeat(4)];
 const UNLISTED = "violet tractor humming";
 const lists = { blob: "passwords.bloom", shards: "public/shards.json" };
 const texts = { blob: /too common/, shards: /has leaked/ };
@@ -82,7 +83,7 @@ describe("sign-up", { timeout: 4 * PATIENCE }, () => {
   before(() => {
     const hash = (password) => createHash("sha1").update(password).digest("hex").toUpperCase();
     writeFileSync(join(folder, "pwned.txt"), `${hash(LISTED)}:9\n${hash("123456")}:3\n`);
-    writeFileSync(join(folder, "common.txt"), `${LISTED}\n123456\n`);
+    writeFileSync(join(folder, "common.txt"), `${LISTED}\n123456\n${FOUR}\n${FOUR_ACCENTED}\n`);
     shell(code["The list"].sh[0], folder);
     writeFileSync(join(folder, "feed.toml"), code["All leaked passwords"].toml[0]);
     [publicKey] = /[\w-]{43}/.exec(shell(code["All leaked passwords"].sh[0], folder));
@@ -100,7 +101,8 @@ describe("sign-up", { timeout: 4 * PATIENCE }, () => {
           assert.equal(status, 422);
           assert.match(text, texts[list]);
         }
-        for (const odd of ["short", undefined]) assert.equal((await signUp(odd))[0], 422);
+        // Eight units of UTF-16 in two of them, and in the list, which leaves them out.
+        for (const odd of ["short", FOUR, FOUR_ACCENTED, undefined]) assert.equal((await signUp(odd))[0], 422);
         assert.equal((await signUp(UNLISTED))[0], 201);
       } finally {
         stop();
