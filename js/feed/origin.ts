@@ -3,7 +3,7 @@
  * FEED-FORMAT.md says what a client must do, and in which order.
  */
 
-import { concat, invalidParameter, requireLimit, requireType, room, secretIn } from "../boundary/input.js";
+import { concat, copied, invalidParameter, requireLimit, requireType, room, secretIn } from "../boundary/input.js";
 import {
   named,
   networkError,
@@ -16,7 +16,7 @@ import {
 import { FilterError } from "../error.js";
 import type { LoadOptions } from "../filter/reading.js";
 import { type OpenOptions, open, shown } from "../filter/receive.js";
-import { sha256 as newSha256 } from "../plain/sha256.js";
+import { sha256 as newSha256, sha256Of } from "../plain/sha256.js";
 import { cacheStorage, type FeedCache, FeedStore, requireCache } from "./cache.js";
 import {
   type Head,
@@ -206,29 +206,20 @@ export async function verified(
 }
 
 /** @internal A copy of cached bytes, if they are those that were signed. The cache may change its own later. */
-export async function checked(bytes: Uint8Array, file: SignedFile): Promise<Uint8Array | undefined> {
-  const { whole, take } = collector(bytes.length);
-  take(bytes);
-  const isFile = await verified(
-    file,
-    async (take) => take(whole),
-    () => {},
-  ).then(
-    () => true,
-    () => false,
-  );
-  return isFile ? whole : undefined;
+export function checked(bytes: Uint8Array, file: SignedFile): Uint8Array | undefined {
+  const own = copied(bytes);
+  return own.length === file.bytes && sha256Of(own) === file.sha256 ? own : undefined;
 }
 
-/** @internal An array into which chunks are put one after the other. */
-export function collector(bytes: number): { whole: Uint8Array; take: (chunk: Uint8Array) => void } {
-  const whole = room(bytes);
+/** @internal All bytes of a file. Throws as {@link verified}. */
+export async function whole(file: SignedFile, read: Read): Promise<Uint8Array> {
+  const bytes = room(file.bytes);
   let loaded = 0;
-  const take = (chunk: Uint8Array) => {
-    whole.set(chunk, loaded);
+  await verified(file, read, (chunk) => {
+    bytes.set(chunk, loaded);
     loaded += chunk.length;
-  };
-  return { whole, take };
+  });
+  return bytes;
 }
 
 /** @internal Whether an error says that a file isn't the one that was signed. */

@@ -14,7 +14,7 @@ import { siteOf } from "../plain/slots.js";
 import type { PageOrShard } from "./cache.js";
 import { Client, ended } from "./client.js";
 import { entriesOf, hashingOf, type Manifest, type ShardsPayload } from "./manifest.js";
-import { checked, collector, type Origin, verified } from "./origin.js";
+import { checked, type Origin, whole } from "./origin.js";
 
 /** The bytes of a shard's entry in a page. */
 const ENTRY = 40;
@@ -178,7 +178,8 @@ export class Shards extends Client<ShardsPayload> {
   }
 
   async #made(manifest: Manifest<ShardsPayload>, part: PageOrShard, signal: AbortSignal): Promise<LoadedPart> {
-    const { late, store, timeout } = this.origin;
+    const { origin } = this;
+    const { late, store, timeout } = origin;
     let isRead = true;
     const found = await unlessAborted(store.part(part), signal).catch((error: unknown) => {
       signal.throwIfAborted();
@@ -186,8 +187,9 @@ export class Shards extends Client<ShardsPayload> {
       this.#unread = error as FilterError;
       return undefined;
     });
-    const kept = found && (await checked(found, part));
-    const bytes = kept ?? (await limited(late, timeout, [signal], (held) => this.#fetched(part, held)));
+    const kept = found && checked(found, part);
+    const fetched = (held: AbortSignal) => origin.file(part, held, (read) => whole(part, read));
+    const bytes = kept ?? (await limited(late, timeout, [signal], fetched));
     signal.throwIfAborted();
     const held = part.kind === "page" ? { page: bytes } : this.#decoded(bytes, manifest, part);
     if (kept) this.#unread = this.#unkept = undefined;
@@ -215,14 +217,6 @@ export class Shards extends Client<ShardsPayload> {
     } catch (error) {
       throw named(error, this.origin.at(part));
     }
-  }
-
-  #fetched(part: PageOrShard, signal: AbortSignal): Promise<Uint8Array> {
-    return this.origin.file(part, signal, async (read) => {
-      const { whole, take } = collector(part.bytes);
-      await verified(part, read, take);
-      return whole;
-    });
   }
 
   /** Drops the least recently used parts until the rest fits into `maxMemory`. */
