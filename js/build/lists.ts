@@ -51,10 +51,7 @@ export class List {
 
   /** For adding keys to a filter. A line that gives no key throws `invalid_key`. */
   static forFilter(filter: WasmEngine): List {
-    return new List(() => {
-      const { raw } = filter;
-      return call(() => DigestList.of(raw));
-    });
+    return new List(() => filter.call((raw) => DigestList.of(raw)));
   }
 
   push(key: Key): void {
@@ -65,16 +62,14 @@ export class List {
   /** Adds a key for each line. The bytes must be an array of our own, or what `asText` gave. */
   pushLines(bytes: Uint8Array): void {
     this.#flush();
-    const { raw } = this.#held;
-    this.#skip(call(() => raw.pushLines(bytes)));
+    this.#skip(this.#held.call((raw) => raw.pushLines(bytes)));
     this.#tell();
   }
 
   /** Gives a tag to the keys since the last one. */
   tag(name: string): void {
     this.#requireKeys();
-    const { raw } = this.#held;
-    call(() => raw.tag(name));
+    this.#held.call((raw) => raw.tag(name));
   }
 
   /** Adds all keys to a filter or, if that fails, none of them. Returns how many were new. */

@@ -27,7 +27,7 @@ import {
 import { Filter, hold } from "../filter/filter.js";
 import { type DecodeOptions, decoding, type LoadOptions, loading } from "../filter/reading.js";
 import type { Source } from "../filter/receive.js";
-import { engineFor, ForeignEngine, rawOf, type WasmEngine, wrongKind } from "../wasm/engine.js";
+import { engineFor, ForeignEngine, type WasmEngine, wasmOf, wrongKind } from "../wasm/engine.js";
 import { call, Held, restored } from "../wasm/instance.js";
 import { decodeOwn, loadInto, loadOwn } from "../wasm/load.js";
 import { Batch } from "../wasm/scratch.js";
@@ -358,8 +358,7 @@ export class ForeignFilter<K extends AnyKey = AnyKey> extends Filter<K> {
     requireType("number", { fpr, capacity });
     const made = foreign(options);
     try {
-      const { raw: first } = made;
-      const kind = call(() => first.foreignKeys(fpr));
+      const kind = made.call((raw) => raw.foreignKeys(fpr));
       const batch = new Batch(made, (raw, { length: count }, length) => call(() => raw.pushKeysAt(count, length)));
       for (const key of all) batch.push(foreignKey(key, kind));
       batch.flush();
@@ -396,8 +395,7 @@ export class ForeignFilter<K extends AnyKey = AnyKey> extends Filter<K> {
    * format that can only be read.
    */
   toForeign(): Uint8Array<ArrayBuffer> {
-    const raw = rawOf(this);
-    return call(() => raw.toForeign() as Uint8Array<ArrayBuffer>);
+    return wasmOf(this).call((raw) => raw.toForeign() as Uint8Array<ArrayBuffer>);
   }
 }
 

@@ -213,6 +213,12 @@ export class Held<R extends Raw> {
     return this.#raw ?? this.#restored();
   }
 
+  /** Runs a call into WebAssembly with it, as {@link call} does. */
+  call<T>(run: (raw: R) => T): T {
+    const { raw } = this;
+    return call(() => run(raw));
+  }
+
   #hold(raw: R): R {
     this.#raw = raw;
     finalizers?.register(this, { raw, instance: before, reference: this.#reference as WeakRef<this> }, this);
