@@ -103,7 +103,9 @@ export abstract class Client<P extends Head> {
     return this.#isClosed;
   }
 
-  requireOpen(): void {
+  /** Throws the reason of a signal that has aborted, and `freed` once this is closed. */
+  requireOpen(signal?: AbortSignal): void {
+    signal?.throwIfAborted();
     if (this.#isClosed) throw this.closed();
   }
 
@@ -374,8 +376,7 @@ export abstract class Client<P extends Head> {
 
   /** Waits for the job under way, or for a new one. A job is stopped when nobody waits for it any more. */
   async #join(run: (signal: AbortSignal) => Promise<boolean>, signal: AbortSignal | undefined): Promise<boolean> {
-    signal?.throwIfAborted();
-    this.requireOpen();
+    this.requireOpen(signal);
     return this.#begin(run).wait(signal, (answer) => answer);
   }
 

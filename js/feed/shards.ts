@@ -89,8 +89,7 @@ export class Shards extends Client<ShardsPayload> {
 
   /** Answers from the manifest in place, or from a newer one if the host has deleted files of this one meanwhile. */
   async answer<T>(signal: AbortSignal | undefined, ask: (manifest: Manifest<ShardsPayload>) => Promise<T>): Promise<T> {
-    signal?.throwIfAborted();
-    this.requireOpen();
+    this.requireOpen(signal);
     for (;;) {
       const { manifest } = this;
       try {
@@ -100,8 +99,7 @@ export class Shards extends Client<ShardsPayload> {
         const mayBeGone = ["http", "network", "integrity"];
         if (!(error instanceof FilterError) || !mayBeGone.includes(error.code)) throw error;
         if (this.manifest === manifest) await this.renewedFromNow(signal);
-        signal?.throwIfAborted();
-        this.requireOpen();
+        this.requireOpen(signal);
         if (this.manifest === manifest) throw error;
       }
     }
@@ -155,8 +153,7 @@ export class Shards extends Client<ShardsPayload> {
     signal: AbortSignal | undefined,
     use: (part: LoadedPart) => T,
   ): Promise<T> {
-    signal?.throwIfAborted();
-    this.requireOpen();
+    this.requireOpen(signal);
     // All that its bytes are checked against, and read with.
     const names = part.kind === "shard" ? this.#namesOf(manifest).version : undefined;
     const name = [part.kind, part.bytes, part.sha256, names].join();
