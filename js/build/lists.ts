@@ -1,7 +1,7 @@
 /** Lists on their way into filters. Rust decides which keys are in a line: `src/keys/list.rs`. */
 
 import { DigestList, type Filter as RawFilter } from "../bloom_wasm.js";
-import { iterable, type Key, plainBytes } from "../boundary/input.js";
+import { iterable, type Key, ownKey } from "../boundary/input.js";
 import { FilterError } from "../error.js";
 import { engineFor, type WasmEngine } from "../wasm/engine.js";
 import { call, Held, restored } from "../wasm/instance.js";
@@ -92,10 +92,7 @@ export class List {
   build(isTagged = false): WasmEngine {
     const { allow, allowWins = false, onConflict } = this.#options;
     this.#requireKeys();
-    // Bytes are copied, because the caller may reuse the array.
-    const copied = (key: Key) =>
-      typeof key === "string" ? key : plainBytes(key, "a key must be a string or a", "invalid_key").slice();
-    const allowed = allow && Array.from(iterable(allow), copied);
+    const allowed = allow && Array.from(iterable(allow), ownKey);
     // From here on nothing of the caller's runs until the filter is there: these lists have no way into a new instance.
     const { raw } = this.#held;
     let conflicts: { key: Key; removed: boolean }[] = [];

@@ -798,7 +798,7 @@ export default {
       test: "sharded/many",
     },
     {
-      file: "js/feed/sharded.ts",
+      file: "js/boundary/input.ts",
       from: 'plainBytes(key, "a key must be a string or a", "invalid_key").slice();',
       to: 'plainBytes(key, "a key must be a string or a", "invalid_key");',
       test: "sharded/asking",
