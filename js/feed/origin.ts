@@ -4,15 +4,7 @@
  */
 
 import { concat, copied, invalidParameter, requireLimit, requireType, room, secretIn } from "../boundary/input.js";
-import {
-  named,
-  networkError,
-  quietly,
-  readAll,
-  requireSignal,
-  requireTimeout,
-  unlessAborted,
-} from "../boundary/stream.js";
+import { failed, named, quietly, readAll, requireSignal, requireTimeout, unlessAborted } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import type { LoadOptions } from "../filter/reading.js";
 import { type OpenOptions, open, shown } from "../filter/receive.js";
@@ -258,7 +250,7 @@ async function download(
   } = await open(url, options).catch((error: unknown) => {
     // A `fetch` may give up by a signal of its own.
     if (Object(error).name !== "AbortError" || options.signal?.aborted) throw error;
-    throw networkError(`${shown(url)} could not be fetched`, error);
+    throw failed("network", `${shown(url)} could not be fetched`, error);
   });
   try {
     if (!hint && total > most) throw tooLong();
