@@ -23,22 +23,29 @@ import {
 } from "./manifest.js";
 import { isOver, type Known, trust } from "./trust.js";
 
-/** @internal The options that feeds and sharded filters have in common. */
-export interface OriginOptions extends Pick<LoadOptions, "fetch" | "secret"> {
+/** The options of both `openFeed` and `openSharded`. */
+export interface OpeningOptions extends Pick<LoadOptions, "fetch" | "secret"> {
   /**
    * The public key that must have signed the manifest, in base64url without padding, as `bloom-wasm feed keygen` prints
    * it; or several, one of which is enough. Null says that the manifest is unsigned.
    */
   publicKey: string | string[] | null;
+  /**
+   * Where to keep what was fetched, for the next start: all of a feed; of a sharded filter the manifest, and the pages
+   * and shards that were asked for. By default Cache Storage, where there is one; null = nowhere.
+   */
+  cache?: FeedCache | null;
   /** Stops opening. The promise then rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Where to keep things for the next start. */
-  cache?: FeedCache | null;
+  /**
+   * How long the host may take, in milliseconds, above 0: for each update, including the first one when nothing is
+   * cached, and for each page or shard of a sharded filter. After that it rejects with `network`. No limit by default.
+   */
   timeout?: number;
-  maxAge?: number;
-  /** The URL of a manifest that comes with the app. */
-  packaged?: string | URL;
 }
+
+/** @internal The names of those options. */
+export const opening = { publicKey: 1, secret: 1, cache: 1, signal: 1, timeout: 1, fetch: 1 } as const;
 
 /** How long what comes with the app may take, in milliseconds. */
 const AT_HAND = 10_000;
@@ -62,7 +69,11 @@ export class Origin<P extends Head> {
   #maxAge: number;
 
   /** Throws `invalid_parameter` for wrong options, and `signature` where signatures can't be checked. */
-  static async of<P extends Head>(kind: Kind<P>, url: string | URL, options: OriginOptions): Promise<Origin<P>> {
+  static async of<P extends Head>(
+    kind: Kind<P>,
+    url: string | URL,
+    options: OpeningOptions & { maxAge?: number; packaged?: string | URL },
+  ): Promise<Origin<P>> {
     if (typeof options !== "object" || options === null)
       throw invalidParameter("options must have publicKey, or null for a feed that isn't signed");
     const { publicKey, cache = cacheStorage(), signal, timeout = Infinity, fetch, maxAge = Infinity } = options;

@@ -18,16 +18,9 @@ import { isKey } from "../plain/engine.js";
 import { PROFILES } from "../plain/info.js";
 import { passwordKey } from "../plain/password.js";
 import { urlExpressions } from "../plain/url.js";
-import {
-  clientOf,
-  type GenerationInfo,
-  Generations,
-  generationInfo,
-  type OpeningOptions,
-  opening,
-} from "./generations.js";
+import { clientOf, type GenerationInfo, Generations, generationInfo } from "./generations.js";
 import { type Manifest, type ShardsPayload, shardsKind } from "./manifest.js";
-import { Origin } from "./origin.js";
+import { type OpeningOptions, Origin, opening } from "./origin.js";
 import { Shards } from "./shards.js";
 
 /** The options of {@link openSharded}. */
