@@ -201,17 +201,13 @@ const NUMBERS = ["bits", "hashes", "width", "expansion", "seed"];
 
 /** A format with its options. Throws for an option that the format doesn't have. The caller frees it. */
 function foreign(options: object): Held<Foreign> {
-  const chosen: Record<string, unknown> = {};
-  for (const option of ["format", ...TEXTS, ...NUMBERS]) chosen[option] = Object(options)[option];
-  const { format, ...others } = chosen;
+  const read = (names: string[]) => Object.fromEntries(names.map((option) => [option, Object(options)[option]]));
+  const [{ format }, texts, numbers] = [read(["format"]), read(TEXTS), read(NUMBERS)];
   if (typeof format !== "string") throw invalidParameter("format must be the name of a format");
-  const [texts, numbers] = [TEXTS, NUMBERS].map((names) =>
-    Object.fromEntries(names.map((option) => [option, others[option]])),
-  );
-  requireType("string", texts!);
-  requireType("number", numbers!);
+  requireType("string", texts);
+  requireType("number", numbers);
   if (secretIn(options)) throw invalidParameter("secret is for our own kinds: other software has none");
-  const set = Object.entries(others).filter(([_, value]) => value !== undefined);
+  const set = Object.entries({ ...texts, ...numbers }).filter(([_, value]) => value !== undefined);
   const make = () =>
     restored(
       call(() => new Foreign(format)),

@@ -15,7 +15,7 @@ import { kept } from "../saved.js";
 const { captureStackTrace } = Error as { captureStackTrace?: (error: Error, callee: unknown) => void };
 
 /** Whether a call can begin at once. */
-export let isReady = false;
+let isReady = false;
 
 /** Whether a call was cut off. */
 let isBroken = false;
