@@ -1,11 +1,8 @@
 /** Hostile bytes through decode and load: each gives a FilterError, never a trap. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
 import { engines, full, golden, outcome, reader, requireAlike, SECRET, seal, testEach } from "../helpers/engines.mjs";
-import { CATCH_MEMORY, folder } from "../helpers/installed.mjs";
+import { CATCH_MEMORY, printed } from "../helpers/installed.mjs";
 import { given } from "../helpers/turn.mjs";
 
 const { BloomFilter, CountingBloomFilter, CuckooFilter, RibbonFilter, ScalableBloomFilter } = full;
@@ -87,9 +84,7 @@ test("thousands of failures leave nothing behind in WebAssembly's memory", () =>
     for (let i = 0; i < ${given("FAILURES", 5000)}; i++) fail();
     console.log(fail(), memory.buffer.byteLength - before);
   `;
-  const args = ["--input-type=module", "-e", script];
-  const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
-  assert.equal(stdout, `${decoded(Object.assign(new Uint8Array(100_000), blob.slice(0, 22)))} 0\n`, stderr);
+  assert.equal(printed(script), `${decoded(Object.assign(new Uint8Array(100_000), blob.slice(0, 22)))} 0\n`);
 });
 
 /** Mutations of each kind: 1000, or as many as `MUTATIONS` says. */
@@ -208,10 +203,7 @@ test("headers that lie: typed errors at once, and no memory", () => {
     );
     console.log(JSON.stringify(most));
   `;
-  const args = ["--input-type=module", "-e", script];
-  const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
-  assert.ok(stdout, stderr);
-  for (const each of JSON.parse(stdout)) {
+  for (const each of JSON.parse(printed(script))) {
     assert.equal(each.length, inBase64.length);
     each.forEach((bytes, i) => assert.ok(bytes < 1 << 20, `${Object.keys(cases)[i]}: ${bytes}`));
   }
@@ -260,44 +252,39 @@ const inBase64 = (name) => Buffer.from(golden(`${name}.bloom`)).toString("base64
 // An import that throws could leak a slot of the table of references, which has ten million at most. The table grows by
 // 128 slots, so a slot leaked in each of `ROUNDS` shows.
 test("questions, refused or not, leave nothing in the table of references", () => {
-  const script = join(folder, "references.mjs");
-  writeFileSync(
-    script,
-    `
-      const { Instance } = WebAssembly;
-      let references;
-      WebAssembly.Instance = class extends Instance {
-        constructor(...args) {
-          super(...args);
-          references = Object.values(this.exports).find((it) => it instanceof WebAssembly.Table && it.length > 100);
-        }
-      };
-      const { RibbonFilter, decode } = await import("bloom-wasm");
-      const url = decode(Buffer.from("${inBase64("url")}", "base64"));
-      const tagged = RibbonFilter.fromTagged({ a: ["a.b", "example"] }, { profile: "url" });
-      const password = decode(Buffer.from("${inBase64("password-lowercase")}", "base64"));
-      const urls = ["http://a.b/", "http://exa mple/", "http://[::1", "http://xn--a/", "http://b\u00fc.example/", "mailto:a@b"];
-      urls.push("http://\u{1df40}x.example/", "a.b:80/x", "http://a.b/%41/../x#y", "http://\ud800/", "");
-      const failing = (run) => {
-        try {
-          run();
-        } catch (error) {
-          if (!error.code) throw error;
-        }
-      };
-      const ask = () => {
-        for (const it of urls) url.hasUrl(it), url.matchUrl(it), tagged.urlTags(it), failing(() => password.hasUrl(it));
-        password.hasPassword("stra\u00dfe"), url.info(), url.hasMany(["a.b/", "a.b/x"]), failing(() => url.hasMany(urls));
-        failing(() => decode(new Uint8Array(50)));
-        decode(url.toBytes()).free();
-      };
-      ask();
-      const before = references.length;
-      for (let i = 0; i < ${given("ROUNDS", 200)}; i++) ask();
-      console.log(before, references.length);
-    `,
-  );
-  const { stdout, stderr } = spawnSync(process.execPath, [script], { encoding: "utf8" });
-  const [before, after] = stdout.split(" ").map(Number);
-  assert.ok(before > 100 && after === before, `${stdout}${stderr}`);
+  const script = `
+    const { Instance } = WebAssembly;
+    let references;
+    WebAssembly.Instance = class extends Instance {
+      constructor(...args) {
+        super(...args);
+        references = Object.values(this.exports).find((it) => it instanceof WebAssembly.Table && it.length > 100);
+      }
+    };
+    const { RibbonFilter, decode } = await import("bloom-wasm");
+    const url = decode(Buffer.from("${inBase64("url")}", "base64"));
+    const tagged = RibbonFilter.fromTagged({ a: ["a.b", "example"] }, { profile: "url" });
+    const password = decode(Buffer.from("${inBase64("password-lowercase")}", "base64"));
+    const urls = ["http://a.b/", "http://exa mple/", "http://[::1", "http://xn--a/", "http://b\u00fc.example/", "mailto:a@b"];
+    urls.push("http://\u{1df40}x.example/", "a.b:80/x", "http://a.b/%41/../x#y", "http://\ud800/", "");
+    const failing = (run) => {
+      try {
+        run();
+      } catch (error) {
+        if (!error.code) throw error;
+      }
+    };
+    const ask = () => {
+      for (const it of urls) url.hasUrl(it), url.matchUrl(it), tagged.urlTags(it), failing(() => password.hasUrl(it));
+      password.hasPassword("stra\u00dfe"), url.info(), url.hasMany(["a.b/", "a.b/x"]), failing(() => url.hasMany(urls));
+      failing(() => decode(new Uint8Array(50)));
+      decode(url.toBytes()).free();
+    };
+    ask();
+    const before = references.length;
+    for (let i = 0; i < ${given("ROUNDS", 200)}; i++) ask();
+    console.log(before, references.length);
+  `;
+  const [before, after] = printed(script).split(" ").map(Number);
+  assert.ok(before > 100 && after === before, `${before}, then ${after}`);
 });

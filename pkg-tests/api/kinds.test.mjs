@@ -1,9 +1,8 @@
 /** The kinds other than bloom: what each can do. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { engines, fails, full, golden, SECRET } from "../helpers/engines.mjs";
-import { CATCH_MEMORY, folder } from "../helpers/installed.mjs";
+import { CATCH_MEMORY, printed } from "../helpers/installed.mjs";
 
 const {
   BloomFilter,
@@ -79,9 +78,7 @@ test("building a ribbon filter takes at most 32 bytes a key beside the result", 
     const filter = RibbonFilter.from(keys());
     console.log(memory.buffer.byteLength - before - filter.info().byteLength);
   `;
-  const taken = Number(
-    execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" }),
-  );
+  const taken = Number(printed(source));
   assert.ok(taken > 0 && taken <= 32 * count, `${taken / count} bytes a key`);
 });
 

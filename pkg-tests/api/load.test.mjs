@@ -20,7 +20,7 @@ import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { engines, full, testEach } from "../helpers/engines.mjs";
 import { collectGarbage } from "../helpers/following.mjs";
-import { CATCH_MEMORY, folder } from "../helpers/installed.mjs";
+import { CATCH_MEMORY, folder, printed } from "../helpers/installed.mjs";
 import { createServer } from "../helpers/server.mjs";
 
 const { BloomFilter, RibbonFilter } = full;
@@ -324,8 +324,7 @@ function streamed(bytes, headers = {}) {
     const code = await load(response).then(() => "loaded", ({ code }) => code);
     console.log(code, memory.buffer.byteLength - before - blob.length);
   `;
-  const out = execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" });
-  const [code, beyond] = out.split(" ");
+  const [code, beyond] = printed(source).split(" ");
   return { code, beyond: Number(beyond) };
 }
 
@@ -470,8 +469,7 @@ test("a file of 600 MB takes no memory if maxBytes is less", () => {
       for (const options of [{ maxBytes: 1000 }, {}]) codes.push(await load(url, options).catch(({ code }) => code));
       console.log(codes.join(), Math.round((process.resourceUsage().maxRSS - before) / 1024));
     `;
-    const args = ["--input-type=module", "-e", source];
-    const [codes, taken] = execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" }).split(" ");
+    const [codes, taken] = printed(source).split(" ");
     assert.equal(codes, "too_large,trailing_bytes");
     assert.ok(Number(taken) < 100, `${entry}: ${taken} MiB`);
   }

@@ -1,12 +1,11 @@
 /** URLs: the published vectors, odd URLs in both imports and in a real Chromium, and lists of URLs. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { newPage, PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
 import { engines, fails, full, testEach } from "../helpers/engines.mjs";
-import { folder } from "../helpers/installed.mjs";
+import { folder, printed } from "../helpers/installed.mjs";
 import { createServer } from "../helpers/server.mjs";
 import { given, turn } from "../helpers/turn.mjs";
 import { UNITS } from "../helpers/units.mjs";
@@ -263,8 +262,7 @@ test("a replaced URL parser may throw anything", () => {
         try { filter.hasUrl("HTTP://EVIL.example/"); } catch (error) { console.log(error.code); }
       }
     `;
-    const args = ["--input-type=module", "-e", source];
-    const out = execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
+    const out = printed(source);
     const none = "unsupported_runtime";
     // Anything but a TypeError says nothing about a URL, so there is no answer.
     const whole = entry === "bloom-wasm" ? "true" : none;
