@@ -24,12 +24,6 @@ function decodedBy({ decode }, bytes) {
   return outcome(() => decode(bytes).free());
 }
 
-function changed(at, value) {
-  const bytes = blob.slice();
-  bytes[at] = value;
-  return bytes;
-}
-
 test("every truncation, and every changed byte, in a blob of each sort", () => {
   for (const name of ["bloom-child", "ribbon-small", "slots-one", "layers", "keyed-cuckoo", "tags"]) {
     const blob = golden(`${name}.bloom`);
@@ -43,16 +37,13 @@ test("every truncation, and every changed byte, in a blob of each sort", () => {
   }
 });
 
-testEach("bytes for each code", (engine) => {
+// tests/vectors/damage.json has the others.
+testEach("codes that the vectors don't tell apart, and damage anywhere in a long blob", (engine) => {
   const code = (bytes) => decodedBy(engine, bytes);
   assert.equal(code(new Uint8Array(0)), "truncated");
-  assert.equal(code(changed(0, 0)), "not_a_filter");
-  assert.equal(code(changed(7, 32)), "secret_required");
-  assert.equal(code(changed(4, 2)), "unsupported_version");
-  assert.equal(code(changed(5, 99)), "unsupported_kind");
-  assert.equal(code(changed(21, 0)), "invalid_parameter");
-  assert.equal(code(changed(20, 255)), "truncated"); // 4 billion bits
-  assert.equal(code(changed(blob.length - 1, blob.at(-1) ^ 1)), "checksum_mismatch");
+  assert.equal(code(blob.with(4, 2)), "unsupported_version");
+  assert.equal(code(blob.with(21, 0)), "invalid_parameter");
+  assert.equal(code(blob.with(20, 255)), "truncated"); // 4 billion bits
   assert.equal(code(new Uint8Array([...blob, 0])), "trailing_bytes");
   // WebAssembly takes a long one in several pieces.
   const long = BloomFilter.withCapacity(200_000, 0.001).toBytes();
