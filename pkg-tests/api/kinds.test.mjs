@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { engines, fails, full, golden, SECRET } from "../helpers/engines.mjs";
+import { fails as rejects } from "../helpers/following.mjs";
 import { CATCH_MEMORY, printed } from "../helpers/installed.mjs";
 
 const {
@@ -21,18 +22,6 @@ const classes = {
   cuckoo: CuckooFilter,
   ribbon: RibbonFilter,
 };
-
-/** Asserts that a promise rejects with a FilterError of this code, whose message has these words. */
-async function rejects(code, promise, words = "") {
-  const error = await promise.then(
-    () => assert.fail(`${code}: it resolved`),
-    (its) => its,
-  );
-  fails(code, () => {
-    throw error;
-  });
-  assert.ok(error.message.includes(words), error.message);
-}
 
 const keys = (count, from = 0) => Array.from({ length: count }, (_, i) => `key ${from + i}`);
 
@@ -221,7 +210,8 @@ test("each class loads its own kind", async () => {
       assert.ok(read instanceof made && read.equals(filter));
     }
     const other = filters.find((its) => its.constructor !== made);
-    await rejects("wrong_kind", made.load(other.toBytes()), other.kind);
+    const { message } = await rejects("wrong_kind", made.load(other.toBytes()));
+    assert.ok(message.includes(other.kind), message);
     await rejects("too_large", made.load(bytes, { maxBytes: 9 }));
     await rejects("truncated", made.load(bytes.subarray(0, -1)));
   }
@@ -242,5 +232,6 @@ test("each class loads its own kind", async () => {
     assert.ok(mine instanceof Mine && mine.hello() && mine.equals(decode(blob)));
   fails("wrong_kind", () => Mine.decode(RibbonFilter.from(["a"]).toBytes()));
   const { load } = BloomFilter;
-  await rejects("invalid_parameter", load(BloomFilter.from(["a"]).toBytes()), "load must be called on a class");
+  const { message } = await rejects("invalid_parameter", load(BloomFilter.from(["a"]).toBytes()));
+  assert.match(message, /^load must be called on a class/);
 });

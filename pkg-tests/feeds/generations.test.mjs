@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { inspect } from "node:util";
-import { collectGarbage, fails, noNetwork, served, turns, workerRequests } from "../helpers/following.mjs";
+import { collectGarbage, fails, hanging, noNetwork, served, turns, workerRequests } from "../helpers/following.mjs";
 import { installed } from "../helpers/installed.mjs";
 import { refused, refusedShards } from "../helpers/manifests.mjs";
 import { keyPair, manifest, memoryCache, Publisher, ShardsPublisher, without } from "../helpers/publisher.mjs";
@@ -279,28 +279,6 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     ahead.close();
     publisher.manifest = first;
     return { publisher, site, cache, first, third, open: (options) => open({ cache, fetch, ...options }) };
-  };
-
-  /** Calls that never settle, of a test that holds the clock. */
-  const hanging = (context) => {
-    mock.timers.enable({ apis: ["setTimeout"] });
-    context.after(() => mock.timers.reset());
-    let hung = 0;
-    return {
-      hang: () => new Promise(() => hung++),
-      /** Lets ten seconds pass whenever a further call hangs, until a promise has settled. */
-      async patiently(promise) {
-        let isSettled = false;
-        const settled = () => (isSettled = true);
-        promise.then(settled, settled);
-        while (!isSettled) {
-          await turns();
-          if (hung > 0) mock.timers.tick(10_000);
-          hung = 0;
-        }
-        return promise;
-      },
-    };
   };
 
   for (const how of ["throws", "never answers"])
