@@ -97,10 +97,7 @@ test("a counting filter forgets, counts, and becomes the Bloom filter of what is
     filter.clear();
     assert.equal(filter.estimatedCount, 0);
   }
-  const described = { profile: "url", name: "größer", createdAt: 1.7e12 };
-  const urls = CountingBloomFilter.from(["http://EVIL.example/"], described);
-  const { profile, name, createdAt } = urls.toBloom().info();
-  assert.deepEqual({ profile, name, createdAt }, described);
+  const urls = CountingBloomFilter.from(["http://EVIL.example/"], { profile: "url" });
   urls.add("||evil.example^");
   assert.deepEqual([urls.count("https://evil.example:8080/#x"), urls.count("good.example")], [2, 0]);
   fails("invalid_key", () => urls.count("mailto:a@b.c"));
