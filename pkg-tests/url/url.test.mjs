@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import { newPage, PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
 import { engines, fails, full, testEach } from "../helpers/engines.mjs";
 import { folder, printed } from "../helpers/installed.mjs";
-import { createServer } from "../helpers/server.mjs";
+import { listen } from "../helpers/server.mjs";
 import { given, turn } from "../helpers/turn.mjs";
 import { UNITS } from "../helpers/units.mjs";
 import { allUrls, ODD_URLS, requireSameKeys, VECTORS } from "../helpers/urls.mjs";
@@ -372,16 +372,15 @@ if (skip) console.log(`url/url.test.mjs, in Chromium, skipped: ${skip}`);
 describe("in Chromium", { skip, timeout: 2 * PATIENCE }, () => {
   test("the vectors", async () => {
     const dist = join(folder, "node_modules/bloom-wasm/dist");
-    const server = createServer(({ url }, response) =>
+    const server = await listen(({ url }, response) =>
       url.endsWith(".js")
         ? response.writeHead(200, { "Content-Type": "text/javascript" }).end(readFileSync(join(dist, url)))
         : response.writeHead(200, { "Content-Type": "text/html" }).end("<!doctype html>"),
     );
-    await new Promise((listening) => server.listen(0, "localhost", listening));
     const browser = await playwright();
     try {
       const tab = await newPage(browser);
-      await tab.goto(`http://localhost:${server.address().port}/`);
+      await tab.goto(server.at());
       for (const file of ["bloom.inline.js", "reader.js"]) {
         const found = await tab.evaluate(
           async ({ file, inputs, all }) => {
@@ -396,7 +395,6 @@ describe("in Chromium", { skip, timeout: 2 * PATIENCE }, () => {
       }
     } finally {
       await browser.close();
-      server.closeAllConnections();
       server.close();
     }
   });
