@@ -31,12 +31,7 @@ async function another() {
 /** A filter of these keys, as read by an import. */
 const filterOf = ({ decode }, keys, options = { fpr: 1e-9 }) => decode(RibbonFilter.from(keys, options).toBytes());
 
-test("both entries have all of the reader, with the same classes and functions", () => {
-  for (const [name, value] of Object.entries(reader)) {
-    if (["decode", "load"].includes(name)) assert.notEqual(full[name], value);
-    else assert.equal(full[name], value, name);
-  }
-  for (const { decode } of [full, reader]) assert.ok(decode(file("bloom.bloom")) instanceof reader.Filter);
+test("a filter in plain JavaScript has no method that changes it", () => {
   for (const method of ["add", "addMany", "remove", "toBloom", "clear", "locations", "union", "count"])
     assert.ok(!(method in reader.decode(file("counting4.bloom"))), method);
 });
