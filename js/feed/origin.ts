@@ -56,11 +56,8 @@ export type Read = (take: (chunk: Uint8Array) => void) => Promise<void>;
 /** @internal Where a feed or a sharded filter comes from. */
 export class Origin<P extends Head> {
   readonly store: FeedStore<P>;
-  readonly secret: Uint8Array | undefined;
   /** How long the host may take, in milliseconds. */
   readonly timeout: number;
-  /** The copy of the folder that comes with the app. */
-  readonly packaged: Origin<P> | undefined;
   #url: string;
   #keys: TrustedKeys;
   #kind: Kind<P>;
@@ -98,13 +95,13 @@ export class Origin<P extends Head> {
     url: string,
     keys: TrustedKeys,
     cache: FeedCache | null,
-    secret: Uint8Array | undefined,
+    readonly secret: Uint8Array | undefined,
     fetch: typeof globalThis.fetch | undefined,
     { timeout, maxAge }: { timeout: number; maxAge: number },
-    packaged?: Origin<P>,
+    /** The copy of the folder that comes with the app. */
+    readonly packaged?: Origin<P>,
   ) {
     this.store = new FeedStore(cache, url, keys, kind);
-    this.secret = secret;
     this.#url = url;
     this.#keys = keys;
     this.#kind = kind;
@@ -112,7 +109,6 @@ export class Origin<P extends Head> {
     this.#fetch = fetch;
     this.timeout = timeout;
     this.#maxAge = maxAge;
-    this.packaged = packaged;
   }
 
   /** The message for a host that takes longer. */
