@@ -89,6 +89,11 @@ export function plainBytes(
   return new Uint8Array(getBuffer.call(bytes), getOffset.call(bytes), length);
 }
 
+/** A key that the caller can't change any more. Throws `invalid_key` for anything else. */
+export function ownKey(key: Key): Key {
+  return typeof key === "string" ? key : plainBytes(key, "a key must be a string or a", "invalid_key").slice();
+}
+
 /** The bytes of a text, without a byte order mark. Throws `invalid_key` for anything but a `Uint8Array`. */
 export function asText(text: Uint8Array): Uint8Array {
   const bytes = plainBytes(text, "lines must be a", "invalid_key");

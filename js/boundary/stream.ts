@@ -101,7 +101,7 @@ export async function readAll(
       signal?.throwIfAborted();
       const { done, value } = await reader.read().catch((cause: unknown) => {
         signal?.throwIfAborted();
-        throw networkError("the transfer broke off", cause);
+        throw failed("network", "the transfer broke off", cause);
       });
       signal?.throwIfAborted();
       if (done) return;
@@ -123,11 +123,6 @@ export async function readAll(
 export function named(error: unknown, source: string | undefined, signal?: AbortSignal): unknown {
   if (!source || signal?.aborted || !(error instanceof FilterError) || error.message.includes(source)) return error;
   return new FilterError(error.code, `${source}: ${error.message}`, { cause: error.cause ?? error });
-}
-
-/** A `network` error: what could not be read, and the message of the cause. */
-export function networkError(what: string, cause: unknown): FilterError {
-  return failed("network", what, cause);
 }
 
 /**

@@ -141,8 +141,7 @@ abstract class GrowingFilter extends OwnFilter {
    * no room, this throws `filter_full` and leaves the filter unchanged.
    */
   add(key: Key): boolean {
-    const raw = rawOf(this);
-    return ask(addKey, raw, put(key));
+    return ask(addKey, rawOf(this), put(key));
   }
 
   /**
@@ -162,8 +161,7 @@ abstract class GrowingFilter extends OwnFilter {
 
   /** Removes all keys. */
   clear(): void {
-    const raw = rawOf(this);
-    call(() => raw.clear());
+    wasmOf(this).call((raw) => raw.clear());
   }
 }
 
@@ -228,9 +226,7 @@ export class BloomFilter extends GrowingFilter {
 
   /** The positions of the bits that a key sets and tests. There are `hashes` of them, and some may be equal. */
   locations(key: Key): number[] {
-    const raw = rawOf(this);
-    const length = put(key);
-    return call(() => raw.locationsAt(length));
+    return ask((raw, length) => raw.locationsAt(length), rawOf(this), put(key));
   }
 }
 
@@ -274,9 +270,7 @@ export class CountingBloomFilter extends GrowingFilter {
    * added: removing a false positive lowers the counters of other keys, and `has` may then deny those.
    */
   remove(key: Key): boolean {
-    const raw = rawOf(this);
-    const length = put(key);
-    return call(() => raw.removeAt(length));
+    return ask((raw, length) => raw.removeAt(length), rawOf(this), put(key));
   }
 
   /**
@@ -284,9 +278,7 @@ export class CountingBloomFilter extends GrowingFilter {
    * 255 with 8-bit counters, means "that many or more".
    */
   count(key: Key): number {
-    const raw = rawOf(this);
-    const length = put(key);
-    return call(() => raw.countAt(length));
+    return ask((raw, length) => raw.countAt(length), rawOf(this), put(key));
   }
 
   /** The Bloom filter of the same keys. It is a quarter of the size, or an eighth with 8-bit counters. */
@@ -371,9 +363,7 @@ export class CuckooFilter extends GrowingFilter {
    * may have the same fingerprint in the same place, and then that key's copy is removed.
    */
   remove(key: Key): boolean {
-    const raw = rawOf(this);
-    const length = put(key);
-    return call(() => raw.removeAt(length));
+    return ask((raw, length) => raw.removeAt(length), rawOf(this), put(key));
   }
 }
 

@@ -1,7 +1,7 @@
 /** Lists on their way into filters. Rust decides which keys are in a line: `src/keys/list.rs`. */
 
 import { DigestList, type Filter as RawFilter } from "../bloom_wasm.js";
-import { iterable, type Key, plainBytes } from "../boundary/input.js";
+import { iterable, type Key, ownKey } from "../boundary/input.js";
 import { FilterError } from "../error.js";
 import { engineFor, type WasmEngine } from "../wasm/engine.js";
 import { call, Held, restored } from "../wasm/instance.js";
@@ -51,10 +51,7 @@ export class List {
 
   /** For adding keys to a filter. A line that gives no key throws `invalid_key`. */
   static forFilter(filter: WasmEngine): List {
-    return new List(() => {
-      const { raw } = filter;
-      return call(() => DigestList.of(raw));
-    });
+    return new List(() => filter.call((raw) => DigestList.of(raw)));
   }
 
   push(key: Key): void {
@@ -65,16 +62,14 @@ export class List {
   /** Adds a key for each line. The bytes must be an array of our own, or what `asText` gave. */
   pushLines(bytes: Uint8Array): void {
     this.#flush();
-    const { raw } = this.#held;
-    this.#skip(call(() => raw.pushLines(bytes)));
+    this.#skip(this.#held.call((raw) => raw.pushLines(bytes)));
     this.#tell();
   }
 
   /** Gives a tag to the keys since the last one. */
   tag(name: string): void {
     this.#requireKeys();
-    const { raw } = this.#held;
-    call(() => raw.tag(name));
+    this.#held.call((raw) => raw.tag(name));
   }
 
   /** Adds all keys to a filter or, if that fails, none of them. Returns how many were new. */
@@ -97,10 +92,7 @@ export class List {
   build(isTagged = false): WasmEngine {
     const { allow, allowWins = false, onConflict } = this.#options;
     this.#requireKeys();
-    // Bytes are copied, because the caller may reuse the array.
-    const copied = (key: Key) =>
-      typeof key === "string" ? key : plainBytes(key, "a key must be a string or a", "invalid_key").slice();
-    const allowed = allow && Array.from(iterable(allow), copied);
+    const allowed = allow && Array.from(iterable(allow), ownKey);
     // From here on nothing of the caller's runs until the filter is there: these lists have no way into a new instance.
     const { raw } = this.#held;
     let conflicts: { key: Key; removed: boolean }[] = [];

@@ -3,7 +3,7 @@
 import { attempt, concat, invalidParameter, plainBytes } from "../boundary/input.js";
 import { failed, quietly } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
-import { sha256 as newSha256 } from "../plain/sha256.js";
+import { sha256Of } from "../plain/sha256.js";
 import {
   type Head,
   type Kind,
@@ -117,9 +117,8 @@ export class FeedStore<P extends Head> {
   }
 
   #name(kind: "head" | "base" | PageOrShard["kind"], ...of: number[]): string {
-    const hash = newSha256();
-    hash.update(new TextEncoder().encode([kind, ...of, ...this.#whose].join("\n")));
-    return `${kind}-${hash.finish()}`;
+    const name = new TextEncoder().encode([kind, ...of, ...this.#whose].join("\n"));
+    return `${kind}-${sha256Of(name)}`;
   }
 
   /** Calls the cache. Throws if it takes too long; what the cache is doing goes on. */
@@ -239,11 +238,7 @@ export class FeedStore<P extends Head> {
     const [file] = this.#kind.files(manifest);
     const slot = slotOf(kept);
     if (file === undefined) return slot;
-    const isBase = async (bytes: Uint8Array, each: number) => {
-      const hash = newSha256();
-      hash.update(bytes);
-      return hash.finish() === file.sha256 ? each : undefined;
-    };
+    const isBase = async (bytes: Uint8Array, each: number) => (sha256Of(bytes) === file.sha256 ? each : undefined);
     // A slot that can't be read is put again.
     const there = await this.base(file, kept, isBase).catch(unlessRead);
     if (there !== undefined) return there;

@@ -20,7 +20,6 @@ const FOREIGN =
 export abstract class Client<P extends Head> {
   /** The generation in place. It is set before anybody else gets the client. */
   manifest!: Manifest<P>;
-  protected readonly origin: Origin<P>;
   /** What the cache has for this URL, as it was last read. */
   #floor: Manifest<P> | undefined;
   /** Whether the cache has ever told what it has. Otherwise another feed than the one in place may be the URL's. */
@@ -47,9 +46,7 @@ export abstract class Client<P extends Head> {
   /** The last write of a generation or a base into the cache. */
   #written: SharedTask<void> | undefined;
 
-  constructor(origin: Origin<P>) {
-    this.origin = origin;
-  }
+  constructor(protected readonly origin: Origin<P>) {}
 
   /** What it is, for messages. */
   protected abstract readonly noun: string;
@@ -103,7 +100,9 @@ export abstract class Client<P extends Head> {
     return this.#isClosed;
   }
 
-  requireOpen(): void {
+  /** Throws the reason of a signal that has aborted, and `freed` once this is closed. */
+  requireOpen(signal?: AbortSignal): void {
+    signal?.throwIfAborted();
     if (this.#isClosed) throw this.closed();
   }
 
@@ -374,8 +373,7 @@ export abstract class Client<P extends Head> {
 
   /** Waits for the job under way, or for a new one. A job is stopped when nobody waits for it any more. */
   async #join(run: (signal: AbortSignal) => Promise<boolean>, signal: AbortSignal | undefined): Promise<boolean> {
-    signal?.throwIfAborted();
-    this.requireOpen();
+    this.requireOpen(signal);
     return this.#begin(run).wait(signal, (answer) => answer);
   }
 

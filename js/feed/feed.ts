@@ -7,16 +7,9 @@ import { requireSignal } from "../boundary/stream.js";
 import type { FilterError } from "../error.js";
 import type { Filter } from "../filter/filter.js";
 import { Follower, type Watcher } from "./follower.js";
-import {
-  clientOf,
-  type GenerationInfo,
-  Generations,
-  generationInfo,
-  type OpeningOptions,
-  opening,
-} from "./generations.js";
+import { clientOf, type GenerationInfo, Generations, generationInfo } from "./generations.js";
 import { feedKind, lengthOf } from "./manifest.js";
-import { Origin } from "./origin.js";
+import { type OpeningOptions, Origin, opening } from "./origin.js";
 
 /** The options of {@link openFeed}. */
 export interface FeedOptions extends OpeningOptions {

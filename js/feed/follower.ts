@@ -11,7 +11,7 @@ import { Incoming } from "../plain/load.js";
 import { type Kept, unlessRead } from "./cache.js";
 import { Client } from "./client.js";
 import { type FeedFile, type FeedPayload, type Head, lengthOf, type Manifest } from "./manifest.js";
-import { collector, isDamage, type Origin, type Read, verified } from "./origin.js";
+import { isDamage, type Origin, type Read, verified, whole } from "./origin.js";
 
 /** @internal A watcher of a feed. */
 export interface Watcher {
@@ -231,11 +231,10 @@ export class Follower extends Client<FeedPayload> {
   async #verified(file: FeedFile, parent: Blob | undefined, signal: AbortSignal, read: Read): Promise<Blob> {
     const { kind, bytes, sha256 } = file;
     if (kind === "delta") {
-      const { whole, take } = collector(bytes);
-      await verified(file, read, take);
+      const delta = await whole(file, read);
       this.requireJob(signal);
-      const blob = apply(parent!, whole);
-      if (this.origin.store.keeps) this.#deltas.set(sha256, whole);
+      const blob = apply(parent!, delta);
+      if (this.origin.store.keeps) this.#deltas.set(sha256, delta);
       return blob;
     }
     const base = new Incoming(bytes, this.origin.secret);

@@ -1,36 +1,10 @@
-/** The public side of what feeds and sharded filters have in common: options, a description and a class. */
+/** The public side of what feeds and sharded filters have in common: a description and a class. */
 
 import { invalidParameter } from "../boundary/input.js";
 import { known } from "../boundary/known.js";
 import type { FilterError } from "../error.js";
-import type { LoadOptions } from "../filter/reading.js";
-import type { FeedCache } from "./cache.js";
 import type { Client } from "./client.js";
 import type { Head } from "./manifest.js";
-
-/** The options of both `openFeed` and `openSharded`. */
-export interface OpeningOptions extends Pick<LoadOptions, "fetch" | "secret"> {
-  /**
-   * The public key that must have signed the manifest, in base64url without padding, as `bloom-wasm feed keygen` prints
-   * it; or several, one of which is enough. Null says that the manifest is unsigned.
-   */
-  publicKey: string | string[] | null;
-  /**
-   * Where to keep what was fetched, for the next start: all of a feed; of a sharded filter the manifest, and the pages
-   * and shards that were asked for. By default Cache Storage, where there is one; null = nowhere.
-   */
-  cache?: FeedCache | null;
-  /** Stops opening. The promise then rejects with the signal's reason. */
-  signal?: AbortSignal;
-  /**
-   * How long the host may take, in milliseconds, above 0: for each update, including the first one when nothing is
-   * cached, and for each page or shard of a sharded filter. After that it rejects with `network`. No limit by default.
-   */
-  timeout?: number;
-}
-
-/** @internal The names of those options. */
-export const opening = { publicKey: 1, secret: 1, cache: 1, signal: 1, timeout: 1, fetch: 1 } as const;
 
 /** A description of the generation in place of a feed or a sharded filter. */
 export interface GenerationInfo {

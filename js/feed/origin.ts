@@ -3,20 +3,12 @@
  * FEED-FORMAT.md says what a client must do, and in which order.
  */
 
-import { concat, invalidParameter, requireLimit, requireType, room, secretIn } from "../boundary/input.js";
-import {
-  named,
-  networkError,
-  quietly,
-  readAll,
-  requireSignal,
-  requireTimeout,
-  unlessAborted,
-} from "../boundary/stream.js";
+import { concat, copied, invalidParameter, requireLimit, requireType, room, secretIn } from "../boundary/input.js";
+import { failed, named, quietly, readAll, requireSignal, requireTimeout, unlessAborted } from "../boundary/stream.js";
 import { FilterError } from "../error.js";
 import type { LoadOptions } from "../filter/reading.js";
 import { type OpenOptions, open, shown } from "../filter/receive.js";
-import { sha256 as newSha256 } from "../plain/sha256.js";
+import { sha256 as newSha256, sha256Of } from "../plain/sha256.js";
 import { cacheStorage, type FeedCache, FeedStore, requireCache } from "./cache.js";
 import {
   type Head,
@@ -31,22 +23,29 @@ import {
 } from "./manifest.js";
 import { isOver, type Known, trust } from "./trust.js";
 
-/** @internal The options that feeds and sharded filters have in common. */
-export interface OriginOptions extends Pick<LoadOptions, "fetch" | "secret"> {
+/** The options of both `openFeed` and `openSharded`. */
+export interface OpeningOptions extends Pick<LoadOptions, "fetch" | "secret"> {
   /**
    * The public key that must have signed the manifest, in base64url without padding, as `bloom-wasm feed keygen` prints
    * it; or several, one of which is enough. Null says that the manifest is unsigned.
    */
   publicKey: string | string[] | null;
+  /**
+   * Where to keep what was fetched, for the next start: all of a feed; of a sharded filter the manifest, and the pages
+   * and shards that were asked for. By default Cache Storage, where there is one; null = nowhere.
+   */
+  cache?: FeedCache | null;
   /** Stops opening. The promise then rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Where to keep things for the next start. */
-  cache?: FeedCache | null;
+  /**
+   * How long the host may take, in milliseconds, above 0: for each update, including the first one when nothing is
+   * cached, and for each page or shard of a sharded filter. After that it rejects with `network`. No limit by default.
+   */
   timeout?: number;
-  maxAge?: number;
-  /** The URL of a manifest that comes with the app. */
-  packaged?: string | URL;
 }
+
+/** @internal The names of those options. */
+export const opening = { publicKey: 1, secret: 1, cache: 1, signal: 1, timeout: 1, fetch: 1 } as const;
 
 /** How long what comes with the app may take, in milliseconds. */
 const AT_HAND = 10_000;
@@ -57,11 +56,8 @@ export type Read = (take: (chunk: Uint8Array) => void) => Promise<void>;
 /** @internal Where a feed or a sharded filter comes from. */
 export class Origin<P extends Head> {
   readonly store: FeedStore<P>;
-  readonly secret: Uint8Array | undefined;
   /** How long the host may take, in milliseconds. */
   readonly timeout: number;
-  /** The copy of the folder that comes with the app. */
-  readonly packaged: Origin<P> | undefined;
   #url: string;
   #keys: TrustedKeys;
   #kind: Kind<P>;
@@ -70,7 +66,11 @@ export class Origin<P extends Head> {
   #maxAge: number;
 
   /** Throws `invalid_parameter` for wrong options, and `signature` where signatures can't be checked. */
-  static async of<P extends Head>(kind: Kind<P>, url: string | URL, options: OriginOptions): Promise<Origin<P>> {
+  static async of<P extends Head>(
+    kind: Kind<P>,
+    url: string | URL,
+    options: OpeningOptions & { maxAge?: number; packaged?: string | URL },
+  ): Promise<Origin<P>> {
     if (typeof options !== "object" || options === null)
       throw invalidParameter("options must have publicKey, or null for a feed that isn't signed");
     const { publicKey, cache = cacheStorage(), signal, timeout = Infinity, fetch, maxAge = Infinity } = options;
@@ -95,13 +95,13 @@ export class Origin<P extends Head> {
     url: string,
     keys: TrustedKeys,
     cache: FeedCache | null,
-    secret: Uint8Array | undefined,
+    readonly secret: Uint8Array | undefined,
     fetch: typeof globalThis.fetch | undefined,
     { timeout, maxAge }: { timeout: number; maxAge: number },
-    packaged?: Origin<P>,
+    /** The copy of the folder that comes with the app. */
+    readonly packaged?: Origin<P>,
   ) {
     this.store = new FeedStore(cache, url, keys, kind);
-    this.secret = secret;
     this.#url = url;
     this.#keys = keys;
     this.#kind = kind;
@@ -109,7 +109,6 @@ export class Origin<P extends Head> {
     this.#fetch = fetch;
     this.timeout = timeout;
     this.#maxAge = maxAge;
-    this.packaged = packaged;
   }
 
   /** The message for a host that takes longer. */
@@ -206,29 +205,20 @@ export async function verified(
 }
 
 /** @internal A copy of cached bytes, if they are those that were signed. The cache may change its own later. */
-export async function checked(bytes: Uint8Array, file: SignedFile): Promise<Uint8Array | undefined> {
-  const { whole, take } = collector(bytes.length);
-  take(bytes);
-  const isFile = await verified(
-    file,
-    async (take) => take(whole),
-    () => {},
-  ).then(
-    () => true,
-    () => false,
-  );
-  return isFile ? whole : undefined;
+export function checked(bytes: Uint8Array, file: SignedFile): Uint8Array | undefined {
+  const own = copied(bytes);
+  return own.length === file.bytes && sha256Of(own) === file.sha256 ? own : undefined;
 }
 
-/** @internal An array into which chunks are put one after the other. */
-export function collector(bytes: number): { whole: Uint8Array; take: (chunk: Uint8Array) => void } {
-  const whole = room(bytes);
+/** @internal All bytes of a file. Throws as {@link verified}. */
+export async function whole(file: SignedFile, read: Read): Promise<Uint8Array> {
+  const bytes = room(file.bytes);
   let loaded = 0;
-  const take = (chunk: Uint8Array) => {
-    whole.set(chunk, loaded);
+  await verified(file, read, (chunk) => {
+    bytes.set(chunk, loaded);
     loaded += chunk.length;
-  };
-  return { whole, take };
+  });
+  return bytes;
 }
 
 /** @internal Whether an error says that a file isn't the one that was signed. */
@@ -267,7 +257,7 @@ async function download(
   } = await open(url, options).catch((error: unknown) => {
     // A `fetch` may give up by a signal of its own.
     if (Object(error).name !== "AbortError" || options.signal?.aborted) throw error;
-    throw networkError(`${shown(url)} could not be fetched`, error);
+    throw failed("network", `${shown(url)} could not be fetched`, error);
   });
   try {
     if (!hint && total > most) throw tooLong();

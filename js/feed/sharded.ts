@@ -6,7 +6,7 @@ import {
   iterable,
   type Key,
   noKey,
-  plainBytes,
+  ownKey,
   requireLimit,
   requirePassword,
   requireProfile,
@@ -18,16 +18,9 @@ import { isKey } from "../plain/engine.js";
 import { PROFILES } from "../plain/info.js";
 import { passwordKey } from "../plain/password.js";
 import { urlExpressions } from "../plain/url.js";
-import {
-  clientOf,
-  type GenerationInfo,
-  Generations,
-  generationInfo,
-  type OpeningOptions,
-  opening,
-} from "./generations.js";
+import { clientOf, type GenerationInfo, Generations, generationInfo } from "./generations.js";
 import { type Manifest, type ShardsPayload, shardsKind } from "./manifest.js";
-import { Origin } from "./origin.js";
+import { type OpeningOptions, Origin, opening } from "./origin.js";
 import { Shards } from "./shards.js";
 
 /** The options of {@link openSharded}. */
@@ -107,7 +100,7 @@ export class ShardedFilter extends Generations {
    * does a string that can't be a key of a password filter: use {@link hasPassword}.
    */
   async has(key: Key, options?: AskOptions): Promise<boolean> {
-    const keys = [own(key)];
+    const keys = [ownKey(key)];
     return asked(this, options, async (question) => {
       requireKeys(question.manifest, keys);
       return (await first(question, keys)) !== undefined;
@@ -119,7 +112,7 @@ export class ShardedFilter extends Generations {
    * 0 = definitely absent. Each shard that they need is fetched once. If one can't be fetched, the whole call rejects.
    */
   async hasMany(keys: Iterable<Key>, options?: ManyOptions): Promise<Uint8Array<ArrayBuffer>> {
-    const all = Array.from(iterable(keys), own);
+    const all = Array.from(iterable(keys), ownKey);
     return many(this, options, (manifest) => {
       requireKeys(manifest, all);
       return all;
@@ -152,7 +145,7 @@ export class ShardedFilter extends Generations {
    * `wrong_kind` for a filter without tags, and with `invalid_key` where {@link has} does.
    */
   async tags(key: Key, options?: AskOptions): Promise<string[]> {
-    const keys = [own(key)];
+    const keys = [ownKey(key)];
     return asked(this, options, (question) => {
       requireKeys(question.manifest, keys);
       return tagsOf(question, keys);
@@ -335,11 +328,6 @@ function signalOf(
   const { signal } = Object(options) as AskOptions;
   requireSignal(signal);
   return signal;
-}
-
-/** A key that the caller can't change while it is asked for. */
-function own(key: Key): Key {
-  return typeof key === "string" ? key : plainBytes(key, "a key must be a string or a", "invalid_key").slice();
 }
 
 /** Those flags of a blob that say how passwords are compared. */

@@ -14,7 +14,7 @@ import { siteOf } from "../plain/slots.js";
 import type { PageOrShard } from "./cache.js";
 import { Client, ended } from "./client.js";
 import { entriesOf, hashingOf, type Manifest, type ShardsPayload } from "./manifest.js";
-import { checked, collector, type Origin, verified } from "./origin.js";
+import { checked, type Origin, whole } from "./origin.js";
 
 /** The bytes of a shard's entry in a page. */
 const ENTRY = 40;
@@ -89,8 +89,7 @@ export class Shards extends Client<ShardsPayload> {
 
   /** Answers from the manifest in place, or from a newer one if the host has deleted files of this one meanwhile. */
   async answer<T>(signal: AbortSignal | undefined, ask: (manifest: Manifest<ShardsPayload>) => Promise<T>): Promise<T> {
-    signal?.throwIfAborted();
-    this.requireOpen();
+    this.requireOpen(signal);
     for (;;) {
       const { manifest } = this;
       try {
@@ -100,8 +99,7 @@ export class Shards extends Client<ShardsPayload> {
         const mayBeGone = ["http", "network", "integrity"];
         if (!(error instanceof FilterError) || !mayBeGone.includes(error.code)) throw error;
         if (this.manifest === manifest) await this.renewedFromNow(signal);
-        signal?.throwIfAborted();
-        this.requireOpen();
+        this.requireOpen(signal);
         if (this.manifest === manifest) throw error;
       }
     }
@@ -155,8 +153,7 @@ export class Shards extends Client<ShardsPayload> {
     signal: AbortSignal | undefined,
     use: (part: LoadedPart) => T,
   ): Promise<T> {
-    signal?.throwIfAborted();
-    this.requireOpen();
+    this.requireOpen(signal);
     // All that its bytes are checked against, and read with.
     const names = part.kind === "shard" ? this.#namesOf(manifest).version : undefined;
     const name = [part.kind, part.bytes, part.sha256, names].join();
@@ -178,7 +175,8 @@ export class Shards extends Client<ShardsPayload> {
   }
 
   async #made(manifest: Manifest<ShardsPayload>, part: PageOrShard, signal: AbortSignal): Promise<LoadedPart> {
-    const { late, store, timeout } = this.origin;
+    const { origin } = this;
+    const { late, store, timeout } = origin;
     let isRead = true;
     const found = await unlessAborted(store.part(part), signal).catch((error: unknown) => {
       signal.throwIfAborted();
@@ -186,8 +184,9 @@ export class Shards extends Client<ShardsPayload> {
       this.#unread = error as FilterError;
       return undefined;
     });
-    const kept = found && (await checked(found, part));
-    const bytes = kept ?? (await limited(late, timeout, [signal], (held) => this.#fetched(part, held)));
+    const kept = found && checked(found, part);
+    const fetched = (held: AbortSignal) => origin.file(part, held, (read) => whole(part, read));
+    const bytes = kept ?? (await limited(late, timeout, [signal], fetched));
     signal.throwIfAborted();
     const held = part.kind === "page" ? { page: bytes } : this.#decoded(bytes, manifest, part);
     if (kept) this.#unread = this.#unkept = undefined;
@@ -215,14 +214,6 @@ export class Shards extends Client<ShardsPayload> {
     } catch (error) {
       throw named(error, this.origin.at(part));
     }
-  }
-
-  #fetched(part: PageOrShard, signal: AbortSignal): Promise<Uint8Array> {
-    return this.origin.file(part, signal, async (read) => {
-      const { whole, take } = collector(part.bytes);
-      await verified(part, read, take);
-      return whole;
-    });
   }
 
   /** Drops the least recently used parts until the rest fits into `maxMemory`. */

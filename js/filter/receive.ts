@@ -3,9 +3,9 @@
 import { builtin } from "../boundary/builtin.js";
 import { asBytes, attempt, invalidParameter, requireLimit, requireType, typeName } from "../boundary/input.js";
 import {
+  failed,
   limited,
   named,
-  networkError,
   quietly,
   readAll,
   requireSignal,
@@ -209,7 +209,7 @@ async function openResponse(promise: Response | Promise<Response>, asked?: strin
   const name = asked === undefined ? "the response" : shown(asked);
   const response = await Promise.resolve(promise).catch((cause: unknown) => {
     if (Object(cause).name === "AbortError") throw cause;
-    throw networkError(`${name} could not be fetched${corsHint(asked, cause)}`, cause);
+    throw failed("network", `${name} could not be fetched${corsHint(asked, cause)}`, cause);
   });
   const { ok, status, url, type, body, bodyUsed, headers } = Object(response) as Response;
   if (typeof ok !== "boolean") throw invalidParameter(`${WANTED}, not a promise of ${typeName(response)}`);
@@ -246,7 +246,7 @@ async function openFile(url: string): Promise<Opened> {
     // Devices and files in /proc have a size of 0, but may still have bytes.
     return { stream: toWeb(fs.createReadStream(path)), total: size || undefined, name: url };
   } catch (cause) {
-    throw networkError(`${url} could not be read`, cause);
+    throw failed("network", `${url} could not be read`, cause);
   }
 }
 

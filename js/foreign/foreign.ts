@@ -27,7 +27,7 @@ import {
 import { Filter, hold } from "../filter/filter.js";
 import { type DecodeOptions, decoding, type LoadOptions, loading } from "../filter/reading.js";
 import type { Source } from "../filter/receive.js";
-import { engineFor, ForeignEngine, rawOf, type WasmEngine, wrongKind } from "../wasm/engine.js";
+import { engineFor, ForeignEngine, type WasmEngine, wasmOf, wrongKind } from "../wasm/engine.js";
 import { call, Held, restored } from "../wasm/instance.js";
 import { decodeOwn, loadInto, loadOwn } from "../wasm/load.js";
 import { Batch } from "../wasm/scratch.js";
@@ -201,17 +201,13 @@ const NUMBERS = ["bits", "hashes", "width", "expansion", "seed"];
 
 /** A format with its options. Throws for an option that the format doesn't have. The caller frees it. */
 function foreign(options: object): Held<Foreign> {
-  const chosen: Record<string, unknown> = {};
-  for (const option of ["format", ...TEXTS, ...NUMBERS]) chosen[option] = Object(options)[option];
-  const { format, ...others } = chosen;
+  const read = (names: string[]) => Object.fromEntries(names.map((option) => [option, Object(options)[option]]));
+  const [{ format }, texts, numbers] = [read(["format"]), read(TEXTS), read(NUMBERS)];
   if (typeof format !== "string") throw invalidParameter("format must be the name of a format");
-  const [texts, numbers] = [TEXTS, NUMBERS].map((names) =>
-    Object.fromEntries(names.map((option) => [option, others[option]])),
-  );
-  requireType("string", texts!);
-  requireType("number", numbers!);
+  requireType("string", texts);
+  requireType("number", numbers);
   if (secretIn(options)) throw invalidParameter("secret is for our own kinds: other software has none");
-  const set = Object.entries(others).filter(([_, value]) => value !== undefined);
+  const set = Object.entries({ ...texts, ...numbers }).filter(([_, value]) => value !== undefined);
   const make = () =>
     restored(
       call(() => new Foreign(format)),
@@ -358,8 +354,7 @@ export class ForeignFilter<K extends AnyKey = AnyKey> extends Filter<K> {
     requireType("number", { fpr, capacity });
     const made = foreign(options);
     try {
-      const { raw: first } = made;
-      const kind = call(() => first.foreignKeys(fpr));
+      const kind = made.call((raw) => raw.foreignKeys(fpr));
       const batch = new Batch(made, (raw, { length: count }, length) => call(() => raw.pushKeysAt(count, length)));
       for (const key of all) batch.push(foreignKey(key, kind));
       batch.flush();
@@ -396,8 +391,7 @@ export class ForeignFilter<K extends AnyKey = AnyKey> extends Filter<K> {
    * format that can only be read.
    */
   toForeign(): Uint8Array<ArrayBuffer> {
-    const raw = rawOf(this);
-    return call(() => raw.toForeign() as Uint8Array<ArrayBuffer>);
+    return wasmOf(this).call((raw) => raw.toForeign() as Uint8Array<ArrayBuffer>);
   }
 }
 

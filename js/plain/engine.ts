@@ -14,13 +14,11 @@ import { isUrlKey, keys, readings } from "./url.js";
 
 /** @internal Answers from a blob, which never changes. */
 export class PlainEngine extends Engine {
-  readonly blob: Blob;
   /** The slots of the keys that can be present, a bit each. */
   readonly #map: number;
 
-  constructor(blob: Blob) {
+  constructor(readonly blob: Blob) {
     super();
-    this.blob = blob;
     this.#map = slotsOf(blob);
   }
 

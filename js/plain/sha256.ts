@@ -20,6 +20,13 @@ function rotated(word: number, by: number): number {
   return (word >>> by) | (word << (32 - by));
 }
 
+/** The SHA-256 of bytes that are there, in hexadecimal. */
+export function sha256Of(bytes: Uint8Array): string {
+  const hash = sha256();
+  hash.update(bytes);
+  return hash.finish();
+}
+
 /** The SHA-256 of the bytes so far. */
 export function sha256(): Hash {
   const primes: number[] = [];

@@ -41,14 +41,17 @@ export class WasmEngine extends Engine {
     return this.#held.raw;
   }
 
+  /** Runs a call into WebAssembly that needs no key. */
+  call<T>(run: (raw: RawFilter) => T): T {
+    return this.#held.call(run);
+  }
+
   get kind(): FilterInfo["kind"] {
-    const { raw } = this;
-    return call(() => raw.kind as unknown as FilterInfo["kind"]);
+    return this.call((raw) => raw.kind as unknown as FilterInfo["kind"]);
   }
 
   has(key: AnyKey): boolean {
-    const { raw } = this;
-    const answer = ask(typeof key === "string" ? hasText : hasBytes, raw, put(key as Key));
+    const answer = ask(typeof key === "string" ? hasText : hasBytes, this.raw, put(key as Key));
     if (answer === undefined) throw this.#refused(key as Key);
     return answer;
   }
@@ -67,26 +70,22 @@ export class WasmEngine extends Engine {
   }
 
   hasLines(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-    const { raw } = this;
-    const answers = call(() => raw.hasLines(bytes) as Uint8Array<ArrayBuffer>);
+    const answers = this.call((raw) => raw.hasLines(bytes) as Uint8Array<ArrayBuffer>);
     const none = answers.indexOf(NO_KEY);
     if (none >= 0) throw this.#refused(none + 1);
     return answers;
   }
 
   hasUrl(url: string): boolean {
-    const { raw } = this;
-    return ask(hasUrl, raw, put(url));
+    return ask(hasUrl, this.raw, put(url));
   }
 
   matchUrl(url: string): string | null {
-    const { raw } = this;
-    return ask(matchUrl, raw, put(url));
+    return ask(matchUrl, this.raw, put(url));
   }
 
   tags(key: AnyKey): readonly string[] {
-    const { raw } = this;
-    const set = ask(typeof key === "string" ? setOfText : setOfBytes, raw, put(key as Key));
+    const set = ask(typeof key === "string" ? setOfText : setOfBytes, this.raw, put(key as Key));
     if (set === -3) throw this.#refused(key as Key);
     return this.#namesOf(set);
   }
@@ -106,8 +105,7 @@ export class WasmEngine extends Engine {
 
   /** The tags that sets have together. Throws `wrong_kind` for a filter without tags. */
   #namesOfAll(sets: Iterable<number>): string[] {
-    const { raw } = this;
-    return call(() => raw.tagNames(Float64Array.from(sets)) as string[]);
+    return this.call((raw) => raw.tagNames(Float64Array.from(sets)) as string[]);
   }
 
   urlTags(url: string): string[] {
@@ -120,33 +118,27 @@ export class WasmEngine extends Engine {
   }
 
   #setOf(key: string): number {
-    const { raw } = this;
-    return ask(setOfText, raw, put(key));
+    return ask(setOfText, this.raw, put(key));
   }
 
   hasPassword(password: string): boolean {
-    const { raw } = this;
-    return call(() => raw.hasPassword(password));
+    return this.call((raw) => raw.hasPassword(password));
   }
 
   info(): FilterInfo {
-    const { raw } = this;
-    return call(() => raw.info());
+    return this.call((raw) => raw.info());
   }
 
   get estimatedFpr(): number {
-    const { raw } = this;
-    return call(() => raw.estimatedFpr);
+    return this.call((raw) => raw.estimatedFpr);
   }
 
   get estimatedCount(): number {
-    const { raw } = this;
-    return call(() => raw.estimatedCount);
+    return this.call((raw) => raw.estimatedCount);
   }
 
   toBytes(): Uint8Array<ArrayBuffer> {
-    const { raw } = this;
-    return call(() => raw.toBytes() as Uint8Array<ArrayBuffer>);
+    return this.call((raw) => raw.toBytes() as Uint8Array<ArrayBuffer>);
   }
 
   equals(other: Engine): boolean {
@@ -167,11 +159,8 @@ export class WasmEngine extends Engine {
 
   /** The error for a key that the filter can't hold, or for the line of that number. */
   #refused(key: Key | number): FilterError {
-    const { raw } = this;
-    return noKey(
-      call(() => raw.profile as unknown as string),
-      key,
-    );
+    const profile = this.call((raw) => raw.profile as unknown as string);
+    return noKey(profile, key);
   }
 }
 

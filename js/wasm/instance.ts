@@ -15,7 +15,7 @@ import { kept } from "../saved.js";
 const { captureStackTrace } = Error as { captureStackTrace?: (error: Error, callee: unknown) => void };
 
 /** Whether a call can begin at once. */
-export let isReady = false;
+let isReady = false;
 
 /** Whether a call was cut off. */
 let isBroken = false;
@@ -211,6 +211,12 @@ export class Held<R extends Raw> {
   get raw(): R {
     if (!isReady) prepare();
     return this.#raw ?? this.#restored();
+  }
+
+  /** Runs a call into WebAssembly with it, as {@link call} does. */
+  call<T>(run: (raw: R) => T): T {
+    const { raw } = this;
+    return call(() => run(raw));
   }
 
   #hold(raw: R): R {

@@ -46,18 +46,14 @@ type Receiver = Pick<Incoming, "push" | "expectedLength" | "toBytes" | "decode">
 export async function loadInto(
   source: Source,
   options: LoadOptions,
-  incoming: { readonly raw: Receiver; free(): void },
+  incoming: { readonly raw: Receiver; call<T>(run: (raw: Receiver) => T): T; free(): void },
   held: Hold,
 ): Promise<Filter<AnyKey>> {
-  const through = <T>(run: (raw: Receiver) => T): T => {
-    const { raw } = incoming;
-    return call(() => run(raw));
-  };
   try {
     return await receive(source, options, {
-      push: (bytes, room) => through((raw) => raw.push(bytes, room)),
-      expectedLength: () => through((raw) => raw.expectedLength()),
-      toBytes: () => through((raw) => raw.toBytes()),
+      push: (bytes, room) => incoming.call((raw) => raw.push(bytes, room)),
+      expectedLength: () => incoming.call((raw) => raw.expectedLength()),
+      toBytes: () => incoming.call((raw) => raw.toBytes()),
       decode: () => {
         const { raw } = incoming;
         return held(engineFor(() => raw.decode()));

@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { missing, newPage, PATIENCE, puppeteer } from "../helpers/browsers.mjs";
 import { app, folder } from "../helpers/installed.mjs";
-import { createServer } from "../helpers/server.mjs";
+import { listen } from "../helpers/server.mjs";
 import { given } from "../helpers/turn.mjs";
 import { skipped } from "../runtimes/table.mjs";
 
@@ -44,14 +44,13 @@ for (const name of ["Chromium", "Firefox"]) {
 
     before(async () => {
       cpSync(join(folder, "node_modules/bloom-wasm/dist"), join(here, "dist"), { recursive: true });
-      server = createServer((request, response) => {
+      server = await listen((request, response) => {
         const file = join(here, new URL(request.url, "http://localhost").pathname);
         if (request.url === "/")
           return response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>cut off</title>");
         if (!existsSync(file) || ![".js", ".mjs"].includes(extname(file))) return response.writeHead(404).end();
         response.writeHead(200, { "content-type": "text/javascript" }).end(readFileSync(file));
       });
-      await new Promise((listening) => server.listen(0, "localhost", listening));
       browser = await puppeteer(name, { protocolTimeout: timeout });
     });
 
@@ -62,7 +61,7 @@ for (const name of ["Chromium", "Firefox"]) {
 
     test("a page", { timeout }, async () => {
       const page = await newPage(browser);
-      await page.goto(`http://localhost:${server.address().port}/`);
+      await page.goto(server.at());
       const found = await page.evaluate(async (rounds) => {
         const api = await import("/dist/bloom.inline.js");
         const { cutOff } = await import("/cut-off.mjs");

@@ -31,12 +31,7 @@ async function another() {
 /** A filter of these keys, as read by an import. */
 const filterOf = ({ decode }, keys, options = { fpr: 1e-9 }) => decode(RibbonFilter.from(keys, options).toBytes());
 
-test("both entries have all of the reader, with the same classes and functions", () => {
-  for (const [name, value] of Object.entries(reader)) {
-    if (["decode", "load"].includes(name)) assert.notEqual(full[name], value);
-    else assert.equal(full[name], value, name);
-  }
-  for (const { decode } of [full, reader]) assert.ok(decode(file("bloom.bloom")) instanceof reader.Filter);
+test("a filter in plain JavaScript has no method that changes it", () => {
   for (const method of ["add", "addMany", "remove", "toBloom", "clear", "locations", "union", "count"])
     assert.ok(!(method in reader.decode(file("counting4.bloom"))), method);
 });
@@ -68,18 +63,15 @@ function goldenKey(name, i) {
 
 test("the golden files: the same answers, descriptions and bytes", () => {
   let count = 0;
-  for (const { name, from, to, hits, secret, base64 } of golden) {
+  for (const { name, secret, base64 } of golden) {
+    // Those of other software, too, are asked in every runtime: runtimes/cases.mjs.
+    if (name.startsWith("foreign-")) continue;
     const bytes = new Uint8Array(Buffer.from(base64, "base64"));
     const options = secret && { secret: Uint8Array.from(secret) };
     const inWasm = full.decode(bytes, options);
-    if (name.startsWith("foreign-")) {
-      fails("unsupported_kind", () => reader.decode(bytes, options), /bloom-wasm reads it/);
-      continue;
-    }
     const inJavaScript = reader.decode(bytes, options);
     sameInfo(inJavaScript, inWasm, name);
-    const filters = [inWasm, inJavaScript];
-    for (const filter of filters) {
+    for (const filter of [inWasm, inJavaScript]) {
       assert.deepEqual(filter.toBytes(), bytes, name);
       const clone = filter.clone();
       assert.ok(filter.equals(clone) && clone.constructor === filter.constructor, name);
@@ -87,17 +79,8 @@ test("the golden files: the same answers, descriptions and bytes", () => {
     }
     count++;
     const { profile, sha1 } = inWasm.info();
-    if (sha1 || (profile === "url" && !name.includes("slots"))) {
-      // Its keys can't be keys of URLs, or aren't hashes, so only Rust can look them up: tests/suite/golden.rs.
-      const asks = sha1 ? /hasPassword/ : /hasUrl/;
-      for (const filter of filters) fails("invalid_key", () => filter.has(goldenKey(name, from)), asks);
-      continue;
-    }
-    for (const filter of filters) {
-      const found = [];
-      for (let i = from; i < to; i++) if (filter.has(goldenKey(name, i))) found.push(i);
-      assert.deepEqual(found, hits, name);
-    }
+    // Its keys can't be keys of URLs, or aren't hashes, so only Rust can look them up: tests/suite/golden.rs.
+    if (sha1 || (profile === "url" && !name.includes("slots"))) continue;
     for (let i = 0; i < 2000; i++)
       assert.equal(inJavaScript.has(goldenKey(name, i)), inWasm.has(goldenKey(name, i)), `${name} ${i}`);
   }

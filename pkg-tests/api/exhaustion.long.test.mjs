@@ -1,11 +1,7 @@
 /** WebAssembly's memory runs out, in every function that allocates. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { folder, installed } from "../helpers/installed.mjs";
-
-const run = (source) =>
-  execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" });
+import { installed, printed } from "../helpers/installed.mjs";
 
 /** Calls that allocate, each with its result when there is enough of everything. */
 const CALLS = `
@@ -93,7 +89,7 @@ test("memory that runs out bit by bit is an error too", () => {
 test("memory that runs out, in every function that allocates, is too_large, and the next call works", {
   timeout: 600_000,
 }, () => {
-  const out = run(`
+  const out = printed(`
     const api = await import("bloom-wasm");
     ${CALLS}
     const met = new Set();

@@ -1,8 +1,7 @@
 /** Filters as objects: many are alive at once, and freed in every order and every way, also by the garbage collector. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { CATCH_MEMORY, folder, installed } from "../helpers/installed.mjs";
+import { CATCH_MEMORY, installed, printed } from "../helpers/installed.mjs";
 import { given } from "../helpers/turn.mjs";
 
 /** The output of a script in its own process, where `gc` collects garbage, and `collect` waits for finalizers too. */
@@ -20,12 +19,7 @@ function run(source) {
     };
     ${source}
   `;
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["--expose-gc", "--input-type=module", "-e", script], {
-    cwd: folder,
-    encoding: "utf8",
-  });
-  assert.equal(status, 0, stderr);
-  return stdout.trim();
+  return printed(script, "--expose-gc").trim();
 }
 
 test("many filters with random operations: each answers as its model does, however others were freed", {

@@ -20,8 +20,8 @@ import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { engines, full, testEach } from "../helpers/engines.mjs";
 import { collectGarbage } from "../helpers/following.mjs";
-import { CATCH_MEMORY, folder } from "../helpers/installed.mjs";
-import { createServer } from "../helpers/server.mjs";
+import { CATCH_MEMORY, folder, printed } from "../helpers/installed.mjs";
+import { createServer, listen } from "../helpers/server.mjs";
 
 const { BloomFilter, RibbonFilter } = full;
 
@@ -33,7 +33,7 @@ const blob = BloomFilter.from(
 /** Asserts that a filter is the one that is served. */
 const isServed = (filter) => Buffer.compare(filter.toBytes(), blob) === 0 && filter.has("key 1");
 
-const server = createServer((request, response) => {
+const server = await listen((request, response) => {
   const { pathname } = new URL(request.url, "http://localhost");
   if (pathname === "/missing") return response.writeHead(404).end("no such filter");
   if (pathname === "/gzip") {
@@ -48,13 +48,9 @@ const server = createServer((request, response) => {
   if (pathname === "/broken") return response.write(blob.slice(0, 50_000), () => response.destroy());
   if (pathname === "/hanging") return response.write(blob.slice(0, 50_000));
   response.end(blob);
-}).listen(0, "127.0.0.1");
-await once(server, "listening");
-const address = `http://127.0.0.1:${server.address().port}`;
-after(() => {
-  server.closeAllConnections();
-  server.close();
 });
+const address = new URL(server.at()).origin;
+after(server.close);
 
 testEach("every kind of source", async ({ load }) => {
   writeFileSync(join(folder, "f.bloom"), blob);
@@ -138,7 +134,7 @@ testEach("a connection that the server closes as it is used again is no failure"
   for (const close of ["destroy", "resetAndDestroy"]) {
     const used = new Set();
     let [requests, resets, loads] = [0, 0, 0];
-    const closing = createServer(({ socket }, response) => {
+    const closing = await listen(({ socket }, response) => {
       requests++;
       if (used.has(socket) && resets === 0) {
         resets++;
@@ -146,15 +142,13 @@ testEach("a connection that the server closes as it is used again is no failure"
       }
       used.add(socket);
       response.end(blob);
-    }).listen(0, "127.0.0.1");
+    });
     try {
-      await once(closing, "listening");
-      const url = `http://127.0.0.1:${closing.address().port}/`;
+      const url = closing.at();
       // Node decides which connection it uses.
       for (; resets === 0; loads++) assert.ok(isServed(await load(loads % 2 ? new Request(url) : url)), close);
       assert.equal(requests, loads + 1, close);
     } finally {
-      closing.closeAllConnections();
       closing.close();
     }
   }
@@ -324,8 +318,7 @@ function streamed(bytes, headers = {}) {
     const code = await load(response).then(() => "loaded", ({ code }) => code);
     console.log(code, memory.buffer.byteLength - before - blob.length);
   `;
-  const out = execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd: folder, encoding: "utf8" });
-  const [code, beyond] = out.split(" ");
+  const [code, beyond] = printed(source).split(" ");
   return { code, beyond: Number(beyond) };
 }
 
@@ -470,8 +463,7 @@ test("a file of 600 MB takes no memory if maxBytes is less", () => {
       for (const options of [{ maxBytes: 1000 }, {}]) codes.push(await load(url, options).catch(({ code }) => code));
       console.log(codes.join(), Math.round((process.resourceUsage().maxRSS - before) / 1024));
     `;
-    const args = ["--input-type=module", "-e", source];
-    const [codes, taken] = execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" }).split(" ");
+    const [codes, taken] = printed(source).split(" ");
     assert.equal(codes, "too_large,trailing_bytes");
     assert.ok(Number(taken) < 100, `${entry}: ${taken} MiB`);
   }
@@ -570,15 +562,13 @@ testEach("a timeout longer than the longest timer doesn't end at once", async ({
 test("a source that hangs is abandoned after the timeout, whatever is garbage-collected meanwhile", {
   timeout: 60_000,
 }, async () => {
-  const hangs = createServer(({ url }, response) => {
+  const hangs = await listen(({ url }, response) => {
     if (url !== "/silent") response.writeHead(200, { "content-length": blob.length }).write(blob.subarray(0, 100));
-  }).listen(0, "127.0.0.1");
-  await once(hangs, "listening");
-  after(() => (hangs.closeAllConnections(), hangs.close()));
-  const address = `http://127.0.0.1:${hangs.address().port}`;
+  });
+  after(hangs.close);
   let waiting = 0;
   const loads = Object.values(engines).flatMap(({ FilterError, load }) =>
-    [`${address}/silent`, `${address}/part`, new Promise(() => {})].flatMap((source) =>
+    [hangs.at("silent"), hangs.at("part"), new Promise(() => {})].flatMap((source) =>
       [undefined, new AbortController().signal].map(async (signal) => {
         waiting++;
         const error = await load(source, { timeout: 100, signal }).catch((its) => its);

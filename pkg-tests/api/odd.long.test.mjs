@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import { root } from "../../scripts/setup.mjs";
 import { newPage, PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
 import { app, folder, installed } from "../helpers/installed.mjs";
-import { createServer } from "../helpers/server.mjs";
+import { listen } from "../helpers/server.mjs";
 
 const { RibbonFilter } = await installed();
 
@@ -21,28 +21,26 @@ describe("in Chromium", { skip, timeout: 5 * PATIENCE }, () => {
   let elsewhere; // another origin, with the filter
   let browser;
   let page;
-  const at = (server, path) => `http://localhost:${server.address().port}/${path}`;
 
   before(async () => {
     const here = app("odd");
     cpSync(join(folder, "node_modules/bloom-wasm/dist"), join(here, "dist"), { recursive: true });
     cpSync(join(root, "node_modules/vue/dist/vue.esm-browser.prod.js"), join(here, "vue.js"));
-    pages = createServer((request, response) => {
+    pages = await listen((request, response) => {
       const file = join(here, new URL(request.url, "http://localhost").pathname);
       if (request.url === "/")
         return response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>odd</title>");
       if (!existsSync(file) || ![".js", ".mjs"].includes(extname(file))) return response.writeHead(404).end();
       response.writeHead(200, { "content-type": "text/javascript" }).end(readFileSync(file));
     });
-    elsewhere = createServer((request, response) => {
+    elsewhere = await listen((request, response) => {
       const gzip = request.url === "/zipped" ? { "content-encoding": "gzip" } : {};
       const body = request.url === "/zipped" ? zipped : blob;
       response.writeHead(200, { "access-control-allow-origin": "*", "content-length": body.length, ...gzip }).end(body);
     });
-    for (const server of [pages, elsewhere]) await new Promise((listening) => server.listen(0, "localhost", listening));
     browser = await playwright();
     page = await newPage(browser);
-    await page.goto(at(pages, ""));
+    await page.goto(pages.at());
   });
 
   after(async () => {
@@ -138,7 +136,7 @@ describe("in Chromium", { skip, timeout: 5 * PATIENCE }, () => {
         }
         return codes;
       },
-      { urls: [at(elsewhere, "zipped"), at(elsewhere, "plain")], limits: [blob.length, blob.length - 1] },
+      { urls: [elsewhere.at("zipped"), elsewhere.at("plain")], limits: [blob.length, blob.length - 1] },
     );
     assert.ok(zipped.length > blob.length, "nothing to test: it became shorter");
     assert.deepEqual(codes, ["ok", "too_large", "ok", "too_large"]);

@@ -1,10 +1,9 @@
 /** The memory that "bloom-wasm/reader" takes to load a blob, in its own process. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { folder, installed } from "../helpers/installed.mjs";
+import { folder, installed, printed } from "../helpers/installed.mjs";
 
 const { BloomFilter, RibbonFilter } = await installed();
 
@@ -44,8 +43,7 @@ function streamed(bytes, headers = {}) {
     measure();
     console.log(code, most - before - ${bytes.length}, filter?.info().byteLength);
   `;
-  const args = ["--expose-gc", "--input-type=module", "-e", source];
-  const [code, beyond] = execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" }).split(" ");
+  const [code, beyond] = printed(source, "--expose-gc").split(" ");
   return { code, beyond: Number(beyond) };
 }
 

@@ -1,24 +1,16 @@
 /** What is special about "bloom-wasm/reader": it needs no WebAssembly, and reads only filters of our own kinds. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { fails, full, golden, outcome, reader } from "../helpers/engines.mjs";
-import { folder } from "../helpers/installed.mjs";
+import { printed } from "../helpers/installed.mjs";
 import { turn } from "../helpers/turn.mjs";
 
 const { FilterError, decode, load } = reader;
 
-/** The output of a script in its own process. */
-function run(source, ...options) {
-  const args = [...options, "--input-type=module", "-e", source];
-  const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
-  return { stdout, stderr: stderr.slice(0, 500) };
-}
-
 const inBase64 = (bytes) => `Buffer.from("${Buffer.from(bytes).toString("base64")}", "base64")`;
 
 test("it needs no WebAssembly, and reports a missing URL parser", () => {
-  const { stdout, stderr } = run(`
+  const out = printed(`
     delete globalThis.WebAssembly;
     const { decode } = await import("bloom-wasm/reader");
     const filter = decode(${inBase64(golden("url.bloom"))});
@@ -27,7 +19,7 @@ test("it needs no WebAssembly, and reports a missing URL parser", () => {
     try { filter.hasUrl("http://größe.example/"); } catch ({ code, cause }) { console.log(code, cause.message); }
     console.log(filter.has("plain.example/"));
   `);
-  assert.equal(stdout, "false false\nunsupported_runtime URL is not defined\nfalse\n", stderr);
+  assert.equal(out, "false false\nunsupported_runtime URL is not defined\nfalse\n");
 });
 
 test("filters of other software are left to bloom-wasm", async () => {
@@ -92,7 +84,7 @@ test("a filter of passwords is asked for bytes of many megabytes: WebAssembly's 
     }
     for (const byte of [0x80, 0xc3, 0xff]) assert.equal(ask(filter, new Uint8Array(9000).fill(byte)), "ok");
   }
-  const { stdout, stderr } = run(
+  const out = printed(
     `
       const { decode } = await import("bloom-wasm/reader");
       const filter = decode(${inBase64(kept(false))});
@@ -101,11 +93,11 @@ test("a filter of passwords is asked for bytes of many megabytes: WebAssembly's 
     `,
     "--max-old-space-size=64", // megabytes
   );
-  assert.equal(stdout, "false [ 0 ] [ 0 ] false\n", stderr);
+  assert.equal(out, "false [ 0 ] [ 0 ] false\n");
 });
 
 test("if memory is short, each method throws too_large, and works again once there is some", () => {
-  const { stdout, stderr } = run(`
+  const out = printed(`
     const { decode } = await import("bloom-wasm/reader");
     const bytes = ${inBase64(golden("ribbon.bloom"))};
     const filter = decode(bytes);
@@ -122,5 +114,5 @@ test("if memory is short, each method throws too_large, and works again once the
     globalThis.Uint8Array = whole;
     console.log(filter.equals(decode(filter.toBytes())));
   `);
-  assert.equal(stdout, `${"FilterError too_large\n".repeat(2)}true\n`, stderr);
+  assert.equal(out, `${"FilterError too_large\n".repeat(2)}true\n`);
 });

@@ -17,7 +17,7 @@ import {
   published,
   RibbonFilter,
 } from "../helpers/feeds.mjs";
-import { fails, noNetwork, tens, turns } from "../helpers/following.mjs";
+import { fails, hanging, noNetwork, tens, turns } from "../helpers/following.mjs";
 import { keyPair, memoryCache, sha256, without } from "../helpers/publisher.mjs";
 
 test("with a cache a feed opens at once, offline too, and updates in the background", async () => {
@@ -359,7 +359,7 @@ test("a cache that was emptied is filled again by the next update, deltas and al
   site.fault = undefined;
 });
 
-test("a base that can't be read, or hangs, is put again with the next generation", async () => {
+test("a base that can't be read, or hangs, is put again with the next generation", async (context) => {
   const { publisher, open } = await published();
   publisher.delta("second");
   const cache = memoryCache();
@@ -374,32 +374,19 @@ test("a base that can't be read, or hangs, is put again with the next generation
   for (const how of ["throws", "hangs"]) {
     let isBad = true;
     let asked = 0;
-    let hanging = 0;
+    const { hang, patiently } = hanging(context);
     cache.fault = (method, name) => {
       if (name !== bad) return undefined;
       if (method === "put") isBad = false;
       if (method !== "get" || !isBad) return undefined;
       asked++;
       if (how === "throws") throw new Error("corrupt entry");
-      hanging++;
-      return new Promise(() => {});
+      return hang();
     };
     publisher.delta(how);
-    mock.timers.enable({ apis: ["setTimeout"] });
-    try {
-      let isOver = false;
-      const updating = feed.update().finally(() => (isOver = true));
-      while (!isOver) {
-        await turns();
-        // Nothing else takes any time.
-        if (hanging > 0) mock.timers.tick(10_000);
-        hanging = 0;
-      }
-      assert.equal(await updating, true);
-      assert.ok(asked > 0);
-    } finally {
-      mock.timers.reset();
-    }
+    assert.equal(await patiently(feed.update()), true);
+    mock.timers.reset();
+    assert.ok(asked > 0);
     assert.equal(feed.cacheError, undefined, how);
     cache.fault = undefined;
     answers(await open({ cache, fetch: noNetwork }), publisher.generation, { name: how });

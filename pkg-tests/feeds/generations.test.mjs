@@ -2,26 +2,13 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { inspect } from "node:util";
-import { collectGarbage, fails, noNetwork, served, turns, workerRequests } from "../helpers/following.mjs";
+import { collectGarbage, fails, hanging, noNetwork, served, turns, workerRequests } from "../helpers/following.mjs";
 import { installed } from "../helpers/installed.mjs";
 import { refused, refusedShards } from "../helpers/manifests.mjs";
 import { keyPair, manifest, memoryCache, Publisher, ShardsPublisher, without } from "../helpers/publisher.mjs";
 
-const full = await installed();
-const reader = await installed("bloom-wasm/reader");
-const { RibbonFilter } = full;
-const { Feed, ShardedFilter, openFeed, openSharded } = reader;
-
-test("bloom-wasm has the reader's feeds and sharded filters, and no others", async () => {
-  for (const name of ["Feed", "ShardedFilter", "fileCache", "openFeed", "openSharded"]) {
-    assert.equal(typeof reader[name], "function");
-    assert.equal(full[name], reader[name], name);
-  }
-  const { publisher, open } = await served(feedOf("a"), full.openFeed);
-  const { filter } = await open();
-  assert.ok(filter instanceof full.Filter && !(filter instanceof RibbonFilter));
-  assert.ok(full.decode(filter.toBytes()).equals(publisher.filter));
-});
+const { RibbonFilter } = await installed();
+const { Feed, ShardedFilter, openFeed, openSharded } = await installed("bloom-wasm/reader");
 
 const keysOf = (which) => Array.from({ length: 1000 }, (_, i) => `${which} key ${i}`);
 const feedOf = (which) => new Publisher(RibbonFilter.from(keysOf(which)));
@@ -292,28 +279,6 @@ for (const { noun, publisherOf, otherOf, opening, Class, wrong, refused, hasAll 
     ahead.close();
     publisher.manifest = first;
     return { publisher, site, cache, first, third, open: (options) => open({ cache, fetch, ...options }) };
-  };
-
-  /** Calls that never settle, of a test that holds the clock. */
-  const hanging = (context) => {
-    mock.timers.enable({ apis: ["setTimeout"] });
-    context.after(() => mock.timers.reset());
-    let hung = 0;
-    return {
-      hang: () => new Promise(() => hung++),
-      /** Lets ten seconds pass whenever a further call hangs, until a promise has settled. */
-      async patiently(promise) {
-        let isSettled = false;
-        const settled = () => (isSettled = true);
-        promise.then(settled, settled);
-        while (!isSettled) {
-          await turns();
-          if (hung > 0) mock.timers.tick(10_000);
-          hung = 0;
-        }
-        return promise;
-      },
-    };
   };
 
   for (const how of ["throws", "never answers"])

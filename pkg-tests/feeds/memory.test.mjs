@@ -1,11 +1,10 @@
 /** Feeds: the memory that updates take and leave behind, each measured in its own process. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { bases, keysOf, RibbonFilter } from "../helpers/feeds.mjs";
-import { folder } from "../helpers/installed.mjs";
+import { folder, printed } from "../helpers/installed.mjs";
 import { Publisher } from "../helpers/publisher.mjs";
 import { given } from "../helpers/turn.mjs";
 
@@ -31,8 +30,7 @@ function alone(publisher, manifests, source) {
     };
     ${source}
   `;
-  const args = ["--expose-gc", "--input-type=module", "-e", script];
-  return execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" }).trim();
+  return printed(script, "--expose-gc").trim();
 }
 
 test("300 updates, half of which fail or are aborted, leave nothing behind", () => {

@@ -1,7 +1,7 @@
 /** What the tests of feeds and of sharded filters share. */
 import assert from "node:assert/strict";
 import { webcrypto } from "node:crypto";
-import { after } from "node:test";
+import { after, mock } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { installed } from "./installed.mjs";
@@ -59,6 +59,28 @@ export async function tens(promise, tick) {
     if (isSettled) return times;
     tick(10_000);
   }
+}
+
+/** Calls that never settle, of a test that holds the clock. */
+export function hanging(context) {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  context.after(() => mock.timers.reset());
+  let hung = 0;
+  return {
+    hang: () => new Promise(() => hung++),
+    /** Lets ten seconds pass whenever a further call hangs, until a promise has settled. */
+    async patiently(promise) {
+      let isSettled = false;
+      const settled = () => (isSettled = true);
+      promise.then(settled, settled);
+      while (!isSettled) {
+        await turns();
+        if (hung > 0) mock.timers.tick(10_000);
+        hung = 0;
+      }
+      return promise;
+    },
+  };
 }
 
 /** Collects garbage now. */

@@ -1,4 +1,5 @@
 /** The packed tarball, installed into its own folder for each file of tests. */
+import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,6 +35,12 @@ export async function installed(entry = "bloom-wasm") {
 export function fileForPages(home, entry) {
   const { exports } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));
   return exports[entry].browser ?? exports[entry].default;
+}
+
+/** What a script prints that runs in its own process, in the folder; `options` are Node's. */
+export function printed(source, ...options) {
+  const args = [...options, "--input-type=module", "-e", source];
+  return execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
 }
 
 /** A folder of that name beside the installed package, with the app of runtimes/ and the golden files in it. */

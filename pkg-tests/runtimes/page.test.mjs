@@ -1,9 +1,8 @@
 /** The cases in a page of Chromium. `npm run test:all` has the other browsers, workers, extensions and bundlers. */
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { test } from "node:test";
 import { newPage, noChromium, PATIENCE, playwright, visit } from "../helpers/browsers.mjs";
-import { createServer } from "../helpers/server.mjs";
+import { listen } from "../helpers/server.mjs";
 import { at, plain } from "../helpers/site.mjs";
 import { record, skipped } from "./table.mjs";
 
@@ -25,9 +24,7 @@ test("a host that doesn't let other origins read its files is named, and what it
 }, async () => {
   const { path: _, ...app } = plain("cors");
   app.verdict.catch(() => {});
-  const host = createServer((_, response) => response.end("{}"));
-  host.listen(0, "localhost");
-  await once(host, "listening");
+  const host = await listen((_, response) => response.end("{}"));
   const own = at("cors/index.html");
   const browser = await playwright();
   try {
@@ -40,7 +37,7 @@ test("a host that doesn't let other origins read its files is named, and what it
         const feed = openFeed(`${origin}/feed.json`, { publicKey: null, cache: null });
         return [await of(load(`${origin}/list.bloom`)), await of(feed)];
       }, origin);
-    const other = `http://localhost:${host.address().port}`;
+    const other = new URL(host.at()).origin;
     const hint = "(does its host send Access-Control-Allow-Origin?)";
     assert.deepEqual(await messages(other), [
       `network: ${other}/list.bloom could not be fetched ${hint}: Failed to fetch`,

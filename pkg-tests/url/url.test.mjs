@@ -1,13 +1,12 @@
 /** URLs: the published vectors, odd URLs in both imports and in a real Chromium, and lists of URLs. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { newPage, PATIENCE, playwright, noChromium as skip } from "../helpers/browsers.mjs";
 import { engines, fails, full, testEach } from "../helpers/engines.mjs";
-import { folder } from "../helpers/installed.mjs";
-import { createServer } from "../helpers/server.mjs";
+import { folder, printed } from "../helpers/installed.mjs";
+import { listen } from "../helpers/server.mjs";
 import { given, turn } from "../helpers/turn.mjs";
 import { UNITS } from "../helpers/units.mjs";
 import { allUrls, ODD_URLS, requireSameKeys, VECTORS } from "../helpers/urls.mjs";
@@ -263,8 +262,7 @@ test("a replaced URL parser may throw anything", () => {
         try { filter.hasUrl("HTTP://EVIL.example/"); } catch (error) { console.log(error.code); }
       }
     `;
-    const args = ["--input-type=module", "-e", source];
-    const out = execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
+    const out = printed(source);
     const none = "unsupported_runtime";
     // Anything but a TypeError says nothing about a URL, so there is no answer.
     const whole = entry === "bloom-wasm" ? "true" : none;
@@ -374,16 +372,15 @@ if (skip) console.log(`url/url.test.mjs, in Chromium, skipped: ${skip}`);
 describe("in Chromium", { skip, timeout: 2 * PATIENCE }, () => {
   test("the vectors", async () => {
     const dist = join(folder, "node_modules/bloom-wasm/dist");
-    const server = createServer(({ url }, response) =>
+    const server = await listen(({ url }, response) =>
       url.endsWith(".js")
         ? response.writeHead(200, { "Content-Type": "text/javascript" }).end(readFileSync(join(dist, url)))
         : response.writeHead(200, { "Content-Type": "text/html" }).end("<!doctype html>"),
     );
-    await new Promise((listening) => server.listen(0, "localhost", listening));
     const browser = await playwright();
     try {
       const tab = await newPage(browser);
-      await tab.goto(`http://localhost:${server.address().port}/`);
+      await tab.goto(server.at());
       for (const file of ["bloom.inline.js", "reader.js"]) {
         const found = await tab.evaluate(
           async ({ file, inputs, all }) => {
@@ -398,7 +395,6 @@ describe("in Chromium", { skip, timeout: 2 * PATIENCE }, () => {
       }
     } finally {
       await browser.close();
-      server.closeAllConnections();
       server.close();
     }
   });

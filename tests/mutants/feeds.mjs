@@ -733,8 +733,8 @@ export default {
     },
     {
       file: "js/feed/origin.ts",
-      from: "return isFile ? whole : undefined;",
-      to: "return isFile ? bytes : undefined;",
+      from: "=== file.sha256 ? own : undefined;",
+      to: "=== file.sha256 ? bytes : undefined;",
       test: "sharded/lying-hosts",
     },
     {
@@ -798,7 +798,7 @@ export default {
       test: "sharded/many",
     },
     {
-      file: "js/feed/sharded.ts",
+      file: "js/boundary/input.ts",
       from: 'plainBytes(key, "a key must be a string or a", "invalid_key").slice();',
       to: 'plainBytes(key, "a key must be a string or a", "invalid_key");',
       test: "sharded/asking",
@@ -877,8 +877,8 @@ export default {
     },
     {
       file: "js/feed/shards.ts",
-      from: "(await limited(late, timeout, [signal], (held) => this.#fetched(part, held)))",
-      to: "(await limited(late, timeout + Infinity, [signal], (held) => this.#fetched(part, held)))",
+      from: "(await limited(late, timeout, [signal], fetched))",
+      to: "(await limited(late, timeout + Infinity, [signal], fetched))",
       test: "feeds/generations",
     },
     {

@@ -208,8 +208,8 @@ export default {
     },
     {
       file: "js/build/lists.ts",
-      from: 'key : plainBytes(key, "a key must be a string or a", "invalid_key").slice();',
-      to: 'key : plainBytes(key, "a key must be a string or a", "invalid_key");',
+      from: "Array.from(iterable(allow), ownKey)",
+      to: "Array.from(iterable(allow))",
       test: "api/api",
     },
     {
