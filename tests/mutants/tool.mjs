@@ -202,8 +202,8 @@ export default {
     },
     {
       file: "cli/src/commands/feed/publish/mod.rs",
-      from: "anyhow!(\"{why}\"), &added, streams",
-      to: "anyhow!(\"{why}\"), &[], streams",
+      from: "Ok(planned) => planned,\n        Err(why) => return Err(refused(Some(&feed), publication, why, &added, streams)),",
+      to: "Ok(planned) => planned,\n        Err(why) => return Err(refused(Some(&feed), publication, why, &[], streams)),",
       test: "shards::generations",
     },
     {

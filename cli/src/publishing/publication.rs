@@ -226,14 +226,9 @@ impl<P: Published> Publication<P> {
     }
 
     /// Carries out a plan. Once its manifest is in place, the run has done what it was for.
-    pub fn carry_out(
-        &mut self,
-        plan: &Plan<P>,
-        outputs: Option<&Outputs>,
-        streams: &mut Streams,
-    ) -> Result<()> {
+    pub fn carry_out(&mut self, plan: &Plan, outputs: Option<&Outputs>, streams: &mut Streams) -> Result<()> {
         let mut is_in_place = false;
-        for step in &plan.steps {
+        for step in plan {
             let is_put = matches!(step, Step::Put(_));
             match self.step(step.clone(), outputs, streams) {
                 Err(why) if is_in_place => {

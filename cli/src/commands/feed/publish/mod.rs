@@ -15,7 +15,7 @@ use crate::args::number::{self, created_at, parse_time};
 use crate::files::read::place;
 use crate::publishing::declared::{self, Basis, Declared, FILE, Share};
 use crate::publishing::manifest::{FeedPayload, ShardsPayload};
-use crate::publishing::plan::{End, Renewal};
+use crate::publishing::plan::Renewal;
 use crate::publishing::publication::{Opened, Publication};
 use crate::publishing::state::StateFolder;
 use crate::streams::{Answer, Streams};
@@ -101,13 +101,9 @@ fn publish<P: Make>(
     };
     // Building may have taken hours.
     publication.look_at_clock()?;
-    let plan = publication.known.plan(Ok(&next), None)?;
-    let published = match &plan.end {
-        End::Published(payload) => Some(payload.clone()),
-        End::Unchanged => None,
-        End::Refused { why, .. } => {
-            return Err(refused(Some(&feed), publication, anyhow!("{why}"), &added, streams));
-        }
+    let (published, plan) = match publication.known.publish(&next) {
+        Ok(planned) => planned,
+        Err(why) => return Err(refused(Some(&feed), publication, why, &added, streams)),
     };
     if !run.is_dry
         && let Err(why) = publication.carry_out(&plan, Some(&outputs), streams)
@@ -132,7 +128,7 @@ fn publish<P: Make>(
     let live = published.or_else(|| publication.known.ours().map(|live| live.payload.clone()));
     let live = live.context("the manifest is gone")?;
     let report = Report::new(&live, live.size(), said.made, said.covered, is_new, run.is_dry);
-    report.print(run, said.rows, publication.signers_in_words(), &plan.steps, streams)?;
+    report.print(run, said.rows, publication.signers_in_words(), &plan, streams)?;
     Ok(Answer::Yes)
 }
 
@@ -160,7 +156,7 @@ fn refused<P: Make>(
     if publication.known.last.as_ref().is_some_and(|now| last.as_ref() != Some(&now.text)) {
         return why;
     }
-    let renewed = renew(feed, &mut publication, &words, streams);
+    let renewed = renew(feed, &mut publication, streams);
     let stays = publication.stays().map_or(String::new(), |stays| format!("; {stays}"));
     match renewed {
         Err(error) => anyhow!("{words}: {}{stays}", in_words(&error)),
@@ -185,7 +181,6 @@ fn refused<P: Make>(
 fn renew<P: Make>(
     feed: Option<&Feed>,
     publication: &mut Publication<P>,
-    why: &str,
     streams: &mut Streams,
 ) -> Result<Renewal> {
     publication.look_at_clock()?;
@@ -194,17 +189,14 @@ fn renew<P: Make>(
         Err(_) => None,
     };
     let (again, outputs) = again.unzip();
-    let plan = publication.known.plan(Err(why.to_owned()), again.as_ref())?;
+    let (renewal, plan) = publication.known.renew(again.as_ref())?;
     if !publication.is_dry {
         publication.carry_out(&plan, outputs.as_ref(), streams)?;
-        if let (Some(_), Some(live)) = (plan.put(), publication.known.ours()) {
+        if let (Renewal::Signed(_), Some(live)) = (renewal, publication.known.ours()) {
             publication.warn_if_expired(live.payload.head(), streams);
         }
     }
-    match plan.end {
-        End::Refused { renewal, .. } => Ok(renewal),
-        End::Published(_) | End::Unchanged => Err(anyhow!("a list was published that isn't there")),
-    }
+    Ok(renewal)
 }
 
 /// Fails if the state, a key or the secret is in the folder that is served.
