@@ -38,6 +38,8 @@ pub struct Publication<P> {
     is_told: bool,
     /// Whether nothing is written.
     pub is_dry: bool,
+    /// The shards that this run has written, which go with it if it is refused.
+    pub added: Vec<PathBuf>,
     cleaner: Cleaner,
     /// What was said already.
     warned: BTreeSet<String>,
@@ -93,6 +95,7 @@ impl<P: Published> Publication<P> {
             keys,
             is_told: created_at.is_some(),
             is_dry,
+            added: Vec::new(),
             cleaner: Cleaner::default(),
             warned: BTreeSet::new(),
         };
@@ -352,28 +355,26 @@ impl<P: Published> Publication<P> {
         Ok(gone)
     }
 
-    /// After a generation with shards that isn't published, deletes the shards that it added.
-    pub fn take_back(&mut self, added: &[PathBuf], streams: &mut Streams) -> Result<()> {
-        // If another run has taken over, everything belongs to that one.
-        self.folder.check()?;
-        let Some(shards) = self.shards.filter(|_| !added.is_empty()) else { return Ok(()) };
+    /// Deletes the shards that this run has written, unless they are needed.
+    fn take_back(&mut self, streams: &mut Streams) -> Result<()> {
+        let Some(shards) = self.shards.filter(|_| !self.added.is_empty()) else { return Ok(()) };
         let needed = self.needed_shards(shards, &[])?;
         let is_needed = |path: &Path| {
             path.file_name().and_then(|name| name.to_str()).is_some_and(|name| needed.contains(name))
         };
-        for path in added.iter().rev().filter(|path| !is_needed(path)) {
+        for path in self.added.iter().rev().filter(|path| !is_needed(path)) {
             self.cleaner.delete(path, streams);
         }
         Ok(())
     }
 
     /// Looks again after a step that failed, and deletes what was written.
-    pub fn recover(&mut self, added: &[PathBuf], streams: &mut Streams) -> Result<()> {
+    pub fn recover(&mut self, streams: &mut Streams) -> Result<()> {
         // If another run has taken over, everything belongs to that one.
         self.folder.check()?;
         self.known.record = self.folder.load()?;
         self.see()?;
-        self.take_back(added, streams)?;
+        self.take_back(streams)?;
         self.tidy(streams)
     }
 

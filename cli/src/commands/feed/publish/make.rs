@@ -1,7 +1,7 @@
 //! The next generation, from what `feed.toml` says.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use bloom_wasm::hash::{Hashing, Secret};
@@ -25,14 +25,14 @@ use crate::publishing::sources::{Gave, Sources};
 use crate::publishing::split::Split;
 use crate::publishing::whole::{self, Last, include_fpr};
 use crate::streams::Streams;
-use crate::text::{counted, covered_in_words, grouped, in_words, rate};
+use crate::text::{counted, covered_in_words, grouped, rate};
 
 /// What `feed.toml` says, with the secret.
 pub struct Feed<'a> {
     declared: &'a Declared,
-    identity: Identity,
+    pub identity: Identity,
     hashing: Hashing,
-    shards: Option<u32>,
+    pub shards: Option<u32>,
     secret: Option<Secret>,
     rules: Rules<'a>,
 }
@@ -59,11 +59,6 @@ impl<'a> Feed<'a> {
         Ok(Feed { declared, identity, hashing, shards: basis.shards, secret, rules })
     }
 
-    /// Fails for a feed that contradicts what was published: clients rely on it.
-    pub fn require_same<P: Published>(&self, publication: &Publication<P>) -> Result<()> {
-        publication.known.require_same(&self.identity, self.shards)
-    }
-
     fn sources(&self, before: [Lists; 2]) -> Result<Sources<'_>> {
         let Source::Lists { lists, allow, allow_wins, omitted } = &self.declared.source else {
             bail!("`parts` needs `shards`")
@@ -81,8 +76,6 @@ impl<'a> Feed<'a> {
 pub struct Generation<'a, P> {
     pub next: Next<'a, P>,
     pub outputs: Outputs,
-    /// The shards that were written already.
-    pub added: Vec<PathBuf>,
     pub said: Said,
 }
 
@@ -154,7 +147,7 @@ impl Make for FeedPayload {
             rules: feed.rules,
         };
         let said = Said { made: said, rows, notices, covered };
-        Ok(Generation { next, outputs, added: Vec::new(), said })
+        Ok(Generation { next, outputs, said })
     }
 
     fn again(
@@ -213,25 +206,13 @@ impl Make for ShardsPayload {
             Source::Parts(dir) => of_parts(feed, dir, &sharding, publication, &mut writer),
             Source::Lists { .. } => of_lists(feed, &sharding, publication, &mut writer, streams),
         };
-        match made {
-            Ok((next, outputs, rows)) => {
-                let Writer { written, written_bytes, added, covered, .. } = writer;
-                let tags = next.made.payload.tags_in_words();
-                let made = report::Made::Sharded { shards, written, written_bytes, tags };
-                let said = Said { made, rows, notices: ConflictNotices::default(), covered };
-                Ok(Generation { next, outputs, added, said })
-            }
-            Err(why) => {
-                let added = writer.added;
-                if publication.folder.check().is_ok()
-                    && let Err(error) = publication.take_back(&added, streams)
-                {
-                    let words = in_words(&error);
-                    streams.warn(&format!("what this run wrote may not have been deleted: {words}"));
-                }
-                Err(why)
-            }
-        }
+        let Writer { written, written_bytes, added, covered, .. } = writer;
+        publication.added = added;
+        let (next, outputs, rows) = made?;
+        let tags = next.made.payload.tags_in_words();
+        let made = report::Made::Sharded { shards, written, written_bytes, tags };
+        let said = Said { made, rows, notices: ConflictNotices::default(), covered };
+        Ok(Generation { next, outputs, said })
     }
 
     /// Shards aren't made without their lists.

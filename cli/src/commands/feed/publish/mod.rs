@@ -15,7 +15,7 @@ use crate::args::number::{self, created_at, parse_time};
 use crate::files::read::place;
 use crate::publishing::declared::{self, Basis, Declared, FILE, Share};
 use crate::publishing::manifest::{FeedPayload, ShardsPayload};
-use crate::publishing::plan::Renewal;
+use crate::publishing::plan::{Plan, Renewal};
 use crate::publishing::publication::{Opened, Publication};
 use crate::publishing::state::StateFolder;
 use crate::streams::{Answer, Streams};
@@ -90,26 +90,17 @@ fn publish<P: Make>(
 ) -> Result<Answer> {
     let is_first = publication.known.before().is_none();
     let conflicts = publication.known.record.as_ref().map(|record| record.conflicts);
-    let feed = match feed {
-        Ok(feed) => feed,
-        Err(why) => return Err(refused(None, publication, why, &[], streams)),
+    let (feed, done) = match feed {
+        Ok(feed) => {
+            let done = go_on(&feed, &mut publication, streams);
+            (Some(feed), done)
+        }
+        Err(why) => (None, Err(why)),
     };
-    let made = feed.require_same(&publication).and_then(|()| P::make(&feed, &mut publication, streams));
-    let Generation { next, outputs, added, said } = match made {
-        Ok(made) => made,
-        Err(why) => return Err(refused(Some(&feed), publication, why, &[], streams)),
+    let (Generation { next, said, .. }, published, plan) = match done {
+        Ok(done) => done,
+        Err(why) => return Err(refused(feed.as_ref(), publication, why, streams)),
     };
-    // Building may have taken hours.
-    publication.look_at_clock()?;
-    let (published, plan) = match publication.known.publish(&next) {
-        Ok(planned) => planned,
-        Err(why) => return Err(refused(Some(&feed), publication, why, &added, streams)),
-    };
-    if !run.is_dry
-        && let Err(why) = publication.carry_out(&plan, Some(&outputs), streams)
-    {
-        return Err(refused(Some(&feed), publication, why, &added, streams));
-    }
     if published.is_some() && !run.quiet {
         said.notices.removed.print(streams);
     }
@@ -132,13 +123,30 @@ fn publish<P: Make>(
     Ok(Answer::Yes)
 }
 
+/// Makes the next generation, and puts it in place. Returns it, what its manifest says if it has a new one, and what was
+/// done.
+fn go_on<'a, P: Make>(
+    feed: &Feed<'a>,
+    publication: &mut Publication<P>,
+    streams: &mut Streams,
+) -> Result<(Generation<'a, P>, Option<P>, Plan)> {
+    publication.known.require_same(&feed.identity, feed.shards)?;
+    let generation = P::make(feed, publication, streams)?;
+    // Building may have taken hours.
+    publication.look_at_clock()?;
+    let (published, plan) = publication.known.publish(&generation.next)?;
+    if !publication.is_dry {
+        publication.carry_out(&plan, Some(&generation.outputs), streams)?;
+    }
+    Ok((generation, published, plan))
+}
+
 /// Why the next generation was refused, and what became of the last one. Clients must not lose the list that they have
 /// because the new one is wrong for days, so the last one is signed anew if it is about to expire.
 fn refused<P: Make>(
     feed: Option<&Feed>,
     mut publication: Publication<P>,
     why: Error,
-    added: &[PathBuf],
     streams: &mut Streams,
 ) -> Error {
     // If another run has taken over, nothing is this one's any more.
@@ -148,7 +156,7 @@ fn refused<P: Make>(
     let last = publication.known.last.as_ref().map(|last| last.text.clone());
     let words = in_words(&why);
     if !publication.is_dry
-        && let Err(error) = publication.recover(added, streams)
+        && let Err(error) = publication.recover(streams)
     {
         streams.warn(&format!("what this run wrote may not have been deleted: {}", in_words(&error)));
     }
