@@ -209,7 +209,7 @@ export default {
     {
       file: "cli/src/commands/feed/publish/mod.rs",
       from: "if conflicts != Some(next.conflicts) {",
-      to: "if !run.quiet {",
+      to: "if !args.quiet {",
       test: "feed::said",
     },
     {
@@ -220,8 +220,8 @@ export default {
     },
     {
       file: "cli/src/commands/feed/publish/report.rs",
-      from: "if self.published && !run.is_dry {",
-      to: "if run.is_dry {",
+      from: "if self.published && !self.dry_run {",
+      to: "if self.dry_run {",
       test: "output::",
     },
     {

@@ -10,7 +10,7 @@ use bloom_wasm::shards::Sharding;
 use bloom_wasm::slots::{LOWEST, LOWEST_URL};
 use bloom_wasm::{Kind, Profile};
 
-use super::report::{self, Said};
+use super::report;
 use crate::args::secret;
 use crate::lists::digests::{ConflictNotices, Conflicts};
 use crate::publishing::declared::{Basis, Declared, Share, Source};
@@ -25,7 +25,7 @@ use crate::publishing::sources::{Gave, Sources};
 use crate::publishing::split::Split;
 use crate::publishing::whole::{self, Last, include_fpr};
 use crate::streams::Streams;
-use crate::text::{counted, covered_in_words, grouped, rate};
+use crate::text::{Row, counted, covered_in_words, grouped, rate};
 
 /// What `feed.toml` says, with the secret.
 pub struct Feed<'a> {
@@ -67,7 +67,7 @@ impl<'a> Feed<'a> {
     }
 
     /// The row about the allowlists, if there are any.
-    fn row_of_allowed(&self, conflicts: &Conflicts, gave: &Gave) -> Option<report::Row> {
+    fn row_of_allowed(&self, conflicts: &Conflicts, gave: &Gave) -> Option<Row> {
         (!self.rules.allow.is_empty()).then(|| ("allowed", conflicts.in_words(&gave.allow_summary)))
     }
 }
@@ -76,7 +76,12 @@ impl<'a> Feed<'a> {
 pub struct Generation<'a, P> {
     pub next: Next<'a, P>,
     pub outputs: Outputs,
-    pub said: Said,
+    pub made: report::Made,
+    /// How the lists were read.
+    pub rows: Vec<Row>,
+    pub notices: ConflictNotices,
+    /// How many keys others cover.
+    pub covered: u64,
 }
 
 /// How each kind of feed is made.
@@ -130,7 +135,7 @@ impl Make for FeedPayload {
         allowed(known.objection_to_count(count, Some(changes), &gave.lists, &feed.rules))?;
         let whole::Generation { made, outputs, file, because } =
             next.make(&last, feed.declared.expires_in)?;
-        let said = report::Made::Whole {
+        let report = report::Made::Whole {
             added: changes.added,
             removed: changes.removed,
             retagged: is_tagged.then_some(changes.retagged),
@@ -146,8 +151,7 @@ impl Make for FeedPayload {
             tags: next.tags,
             rules: feed.rules,
         };
-        let said = Said { made: said, rows, notices, covered };
-        Ok(Generation { next, outputs, said })
+        Ok(Generation { next, outputs, made: report, rows, notices, covered })
     }
 
     fn again(
@@ -211,8 +215,8 @@ impl Make for ShardsPayload {
         let (next, outputs, rows) = made?;
         let tags = next.made.payload.tags_in_words();
         let made = report::Made::Sharded { shards, written, written_bytes, tags };
-        let said = Said { made, rows, notices: ConflictNotices::default(), covered };
-        Ok(Generation { next, outputs, said })
+        let notices = ConflictNotices::default();
+        Ok(Generation { next, outputs, made, rows, notices, covered })
     }
 
     /// Shards aren't made without their lists.
@@ -229,7 +233,7 @@ impl Make for ShardsPayload {
     }
 }
 
-type Sharded<'a> = (Next<'a, ShardsPayload>, Outputs, Vec<report::Row>);
+type Sharded<'a> = (Next<'a, ShardsPayload>, Outputs, Vec<Row>);
 
 fn of_parts<'a>(
     feed: &Feed<'a>,

@@ -9,12 +9,12 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Error, Result, anyhow, ensure};
 use make::{Feed, Generation, Make};
-use report::{Report, Run};
+use report::Report;
 
 use crate::args::number::{self, created_at, parse_time};
 use crate::files::read::place;
 use crate::publishing::declared::{self, Basis, Declared, FILE, Share};
-use crate::publishing::manifest::{FeedPayload, ShardsPayload};
+use crate::publishing::manifest::{FeedPayload, Head, ShardsPayload};
 use crate::publishing::plan::{Plan, Renewal};
 use crate::publishing::publication::{Opened, Publication};
 use crate::publishing::state::StateFolder;
@@ -52,18 +52,18 @@ pub struct PublishArgs {
 }
 
 pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
-    let PublishArgs { file, max_removed, json, quiet, dry_run: is_dry, .. } = args;
+    let PublishArgs { ref file, max_removed, dry_run: is_dry, .. } = args;
     let created_at = args.created_at.map(created_at).transpose()?;
     // Read before the lock is taken: with a wrong clock, WASI ends the tool, and the lock would stay.
     let clock = number::now()?;
-    let (basis, declared) = declared::read(&file)?;
-    require_private(&file, &basis, &declared)?;
+    let (basis, declared) = declared::read(file)?;
+    require_private(file, &basis, &declared)?;
     let folder = if is_dry {
         StateFolder::look(&basis.state)
     } else {
         fs::create_dir_all(&basis.public).with_context(|| basis.public.display().to_string())?;
         // Only now do all paths lead somewhere.
-        require_private(&file, &basis, &declared)?;
+        require_private(file, &basis, &declared)?;
         StateFolder::open(&basis.state)?
     };
     let record = folder.load()?;
@@ -74,18 +74,17 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     let opened = Opened { folder, record, clock, created_at, grace, is_dry };
     let feed = declared.as_ref().map_err(|why| anyhow!(in_words(why)));
     let feed = feed.and_then(|declared| Feed::new(&basis, declared, max_removed));
-    let run = Run { json, quiet, is_dry };
     if is_sharded {
-        publish(feed, Publication::<ShardsPayload>::open(&basis, opened, streams)?, &run, streams)
+        publish(feed, Publication::<ShardsPayload>::open(&basis, opened, streams)?, &args, streams)
     } else {
-        publish(feed, Publication::<FeedPayload>::open(&basis, opened, streams)?, &run, streams)
+        publish(feed, Publication::<FeedPayload>::open(&basis, opened, streams)?, &args, streams)
     }
 }
 
 fn publish<P: Make>(
     feed: Result<Feed>,
     mut publication: Publication<P>,
-    run: &Run,
+    args: &PublishArgs,
     streams: &mut Streams,
 ) -> Result<Answer> {
     let is_first = publication.known.before().is_none();
@@ -97,15 +96,15 @@ fn publish<P: Make>(
         }
         Err(why) => (None, Err(why)),
     };
-    let (Generation { next, said, .. }, published, plan) = match done {
+    let (Generation { next, made, rows, notices, covered, .. }, published, plan) = match done {
         Ok(done) => done,
         Err(why) => return Err(refused(feed.as_ref(), publication, why, streams)),
     };
-    if published.is_some() && !run.quiet {
-        said.notices.removed.print(streams);
+    if published.is_some() && !args.quiet {
+        notices.removed.print(streams);
     }
     if conflicts != Some(next.conflicts) {
-        said.notices.kept.print(streams);
+        notices.kept.print(streams);
     }
     if let Some(payload) = &published {
         publication.warn_if_expired(payload.head(), streams);
@@ -118,8 +117,23 @@ fn publish<P: Make>(
     let is_new = published.is_some();
     let live = published.or_else(|| publication.known.ours().map(|live| live.payload.clone()));
     let live = live.context("the manifest is gone")?;
-    let report = Report::new(&live, live.size(), said.made, said.covered, is_new, run.is_dry);
-    report.print(run, said.rows, publication.signers_in_words(), &plan, streams)?;
+    let (files, byte_length) = live.size();
+    let &Head { ref identity, generation, count, expires, .. } = live.head();
+    let report = Report {
+        feed_id: &identity.feed_id,
+        generation,
+        published: is_new,
+        count,
+        covered,
+        made,
+        files,
+        byte_length,
+        expires,
+        dry_run: args.dry_run,
+    };
+    if !args.quiet {
+        report.print(args.json, rows, publication.signers_in_words(), &plan, streams)?;
+    }
     Ok(Answer::Yes)
 }
 
