@@ -154,8 +154,8 @@ export default {
     },
     {
       file: "cli/src/commands/feed/forget.rs",
-      from: "needed.extend(published::names(dir, shards)?);",
-      to: "needed.extend(shards.pages.iter().cloned());\n        published::names(dir, shards)?;",
+      from: "needed.extend(payload.blobs(dir)?.into_iter().map(|(name, _)| name));",
+      to: "payload.blobs(dir)?;",
       test: "feed::forget",
     },
     {
@@ -519,7 +519,7 @@ export default {
       test: "declared:: shards::parts",
     },
     {
-      file: "cli/src/publishing/folder.rs",
+      file: "cli/src/publishing/manifest.rs",
       from: "keys.is_empty() || keys.iter().any(|key| manifest.is_signed_by(key))",
       to: "keys.is_empty() || keys.iter().all(|key| manifest.is_signed_by(key))",
       test: "feed::keys",
@@ -712,8 +712,8 @@ export default {
     },
     {
       file: "cli/src/publishing/published.rs",
-      from: "let read = |entry: &Entry| read_file(dir, &hex(&entry.sha256), Some(entry.bytes.into()));\n        entries(dir, self)?.iter().try_for_each(|entry| read(entry).map(|_| ()))",
-      to: "entries(dir, self).map(|_| ())",
+      from: "self.blobs(dir)?.iter().try_for_each(read)",
+      to: "self.blobs(dir)?.iter().take(0).try_for_each(read)",
       test: "shards::generations",
     },
     {
