@@ -772,7 +772,7 @@ export default {
     },
     {
       file: "cli/src/publishing/sources.rs",
-      from: "before.skipped.keys().eq(self.skipped.keys()) && ",
+      from: "before.skipped.keys().eq(listed.skipped.keys()) && ",
       to: "",
       test: "feed::said",
     },

@@ -21,7 +21,7 @@ use crate::publishing::publication::Publication;
 use crate::publishing::published::Published;
 use crate::publishing::refusal::{Lists, Rules};
 use crate::publishing::shards::{Writer, next_tags};
-use crate::publishing::sources::{Gave, Sources};
+use crate::publishing::sources::{Gave, Given, Sources};
 use crate::publishing::split::Split;
 use crate::publishing::whole::{self, Last, include_fpr};
 use crate::streams::Streams;
@@ -68,7 +68,7 @@ impl<'a> Feed<'a> {
 
     /// The row about the allowlists, if there are any.
     fn row_of_allowed(&self, conflicts: &Conflicts, gave: &Gave) -> Option<Row> {
-        (!self.rules.allow.is_empty()).then(|| ("allowed", conflicts.in_words(&gave.allow_summary)))
+        (!self.rules.allow.is_empty()).then(|| ("allowed", conflicts.in_words(&gave.allowed.summary)))
     }
 }
 
@@ -119,12 +119,13 @@ impl Make for FeedPayload {
         let sources = feed.sources(known.last_lists())?;
         let (mut keys, gave) = sources.read(feed.declared.profile, feed.hashing, streams)?;
         let (count, covered) = (keys.members.len() as u64, keys.covered.len() as u64);
-        let read = counted(count, "key", "keys") + &covered_in_words(covered) + &gave.summary.in_words();
+        let Given { lists, summary } = &gave.members;
+        let read = counted(count, "key", "keys") + &covered_in_words(covered) + &summary.in_words();
         let mut rows = vec![("read", read)];
         rows.extend(feed.row_of_allowed(&keys.conflicts, &gave));
-        allowed(known.objection_to_lists(&gave.lists, &gave.allow, &feed.rules))?;
+        allowed(known.objection_to_lists(lists, &gave.allowed.lists, &feed.rules))?;
         if known.before().is_none() {
-            gave.summary.print_hint(streams);
+            summary.print_hint(streams);
         }
         let is_tagged = keys.tagged.is_some();
         let conflicts = keys.conflicts.kept;
@@ -132,7 +133,7 @@ impl Make for FeedPayload {
         let last = last(publication, &feed.identity, feed.secret.as_ref());
         let next = whole::Next::new(&last, keys)?;
         let changes = next.changes;
-        allowed(known.objection_to_count(count, Some(changes), &gave.lists, &feed.rules))?;
+        allowed(known.objection_to_count(count, Some(changes), lists, &feed.rules))?;
         let whole::Generation { made, outputs, file, because } =
             next.make(&last, feed.declared.expires_in)?;
         let report = report::Made::Whole {
@@ -144,8 +145,8 @@ impl Make for FeedPayload {
         };
         let next = Next {
             made,
-            lists: gave.lists,
-            allow: gave.allow,
+            lists: gave.members.lists,
+            allow: gave.allowed.lists,
             conflicts,
             changes: Some(changes),
             tags: next.tags,
@@ -283,11 +284,12 @@ fn of_lists<'a>(
     };
     let (split, gave) = Split::read(&sources, sharding, &folder, streams)?;
     // Checked before hours of work, and again after it, when the repeated keys are known.
-    let entries = gave.summary.entries();
-    allowed(known.objection_to_lists(&gave.lists, &gave.allow, &feed.rules))?;
-    allowed(known.objection_to_count(entries, None, &gave.lists, &feed.rules))?;
+    let Given { lists, summary } = &gave.members;
+    let entries = summary.entries();
+    allowed(known.objection_to_lists(lists, &gave.allowed.lists, &feed.rules))?;
+    allowed(known.objection_to_count(entries, None, lists, &feed.rules))?;
     if known.before().is_none() {
-        gave.summary.print_hint(streams);
+        summary.print_hint(streams);
     }
     let names = writer.tag_names();
     let conflicts = split.build(feed.identity.fpr, &names, streams, |made| writer.put(made))?;
@@ -297,7 +299,7 @@ fn of_lists<'a>(
         repeated => format!(", {} repeated", grouped(repeated)),
     };
     let covered = covered_in_words(writer.covered);
-    let read = format!("{}{repeated}{covered}{}", counted(different, "key", "keys"), gave.summary.in_words());
+    let read = format!("{}{repeated}{covered}{}", counted(different, "key", "keys"), summary.in_words());
     let mut rows = vec![("read", read)];
     rows.extend(feed.row_of_allowed(&conflicts, &gave));
     let (made, outputs) = writer.make(feed.identity.clone(), sharding, feed.declared.expires_in, None);
@@ -305,6 +307,7 @@ fn of_lists<'a>(
     let given = |name: &str| feed.rules.lists.values().any(|list| list.tag.as_deref() == Some(name));
     let tags = writer.tags.iter().filter(|tag| given(&tag.name));
     let tags = tags.map(|tag| (tag.name.clone(), tag.count)).collect();
-    let (lists, allow, rules, conflicts) = (gave.lists, gave.allow, feed.rules, conflicts.kept);
+    let (lists, allow, rules, conflicts) =
+        (gave.members.lists, gave.allowed.lists, feed.rules, conflicts.kept);
     Ok((Next { made, lists, allow, conflicts, changes: None, tags, rules }, outputs, rows))
 }
