@@ -1,6 +1,5 @@
 //! The next generation, from what `feed.toml` says.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -19,6 +18,7 @@ use crate::publishing::parts;
 use crate::publishing::plan::{Made, Next, Outputs};
 use crate::publishing::publication::Publication;
 use crate::publishing::published::Published;
+use crate::publishing::record::Parts;
 use crate::publishing::refusal::{Lists, Rules};
 use crate::publishing::shards::{Writer, next_tags};
 use crate::publishing::sources::{Gave, Given, Sources};
@@ -93,12 +93,15 @@ pub trait Make: Published {
         streams: &mut Streams,
     ) -> Result<Generation<'a, Self>>;
 
-    /// Makes the files of the last list anew, if they were damaged and that can be done.
+    /// Makes the files of the last list anew, if they were damaged and that can be done. Shards aren't made without their
+    /// lists.
     fn again(
-        feed: Option<&Feed>,
-        publication: &Publication<Self>,
-        streams: &mut Streams,
-    ) -> Result<Option<(Made<Self>, Outputs)>>;
+        _feed: Option<&Feed>,
+        _publication: &Publication<Self>,
+        _streams: &mut Streams,
+    ) -> Result<Option<(Made<Self>, Outputs)>> {
+        Ok(None)
+    }
 
     /// Its number of files, and their bytes. With shards, the bytes are those of the shards.
     fn size(&self) -> (u64, u64);
@@ -207,10 +210,19 @@ impl Make for ShardsPayload {
         let Publication { dir, folder, known, is_dry, .. } = &*publication;
         let live = known.ours().map(|live| &live.payload);
         let mut writer = Writer::new(dir, folder, live, next_tags(last.as_ref(), &tags)?, *is_dry);
-        let made = match &feed.declared.source {
+        let written = match &feed.declared.source {
             Source::Parts(dir) => of_parts(feed, dir, &sharding, publication, &mut writer),
             Source::Lists { .. } => of_lists(feed, &sharding, publication, &mut writer, streams),
         };
+        let made = written.map(|(gave, conflicts, parts, rows)| {
+            let Declared { expires_in, .. } = *feed.declared;
+            let (made, outputs) = writer.make(feed.identity.clone(), &sharding, expires_in, parts);
+            // The tags that were dropped keep their numbers, without keys.
+            let given = writer.tags.iter().filter(|tag| tags.contains(&&tag.name[..]));
+            let tags = given.map(|tag| (tag.name.clone(), tag.count)).collect();
+            let (lists, allow, rules) = (gave.members.lists, gave.allowed.lists, feed.rules);
+            (Next { made, lists, allow, conflicts, changes: None, tags, rules }, outputs, rows)
+        });
         let Writer { written, written_bytes, added, covered, .. } = writer;
         publication.added = added;
         let (next, outputs, rows) = made?;
@@ -220,29 +232,22 @@ impl Make for ShardsPayload {
         Ok(Generation { next, outputs, made, rows, notices, covered })
     }
 
-    /// Shards aren't made without their lists.
-    fn again(
-        _: Option<&Feed>,
-        _: &Publication<Self>,
-        _: &mut Streams,
-    ) -> Result<Option<(Made<Self>, Outputs)>> {
-        Ok(None)
-    }
-
     fn size(&self) -> (u64, u64) {
         (u64::from(self.shards) + self.pages.len() as u64, self.bytes)
     }
 }
 
-type Sharded<'a> = (Next<'a, ShardsPayload>, Outputs, Vec<Row>);
+/// What the lists of which shards were made gave, and how many keys are in lists of both kinds; or of which parts they are,
+/// with their hashes; and the rows about either.
+type Written = (Gave, u64, Option<(Parts, Vec<u64>)>, Vec<Row>);
 
-fn of_parts<'a>(
-    feed: &Feed<'a>,
+fn of_parts(
+    feed: &Feed,
     dir: &Path,
     sharding: &Sharding,
     publication: &Publication<ShardsPayload>,
     writer: &mut Writer,
-) -> Result<Sharded<'a>> {
+) -> Result<Written> {
     let known = &publication.known;
     // Those of a generation that was never in place are needed still.
     let parts = known.record.as_ref().and_then(|record| record.parts.as_ref());
@@ -260,21 +265,17 @@ fn of_parts<'a>(
     allowed(known.objection_to_count(writer.keys, None, &none, &feed.rules))?;
     parts::copy(&dir, writer)?;
     let parts = parts::remember(&dir, &writer.entries)?;
-    let expires_in = feed.declared.expires_in;
-    let (made, outputs) = writer.make(feed.identity.clone(), sharding, expires_in, Some(parts));
-    let (lists, allow) = (Lists::new(), Lists::new());
-    let (conflicts, changes, tags, rules) = (0, None, BTreeMap::new(), feed.rules);
-    let next = Next { made, lists, allow, conflicts, changes, tags, rules };
-    Ok((next, outputs, vec![("read", counted(writer.keys, "key", "keys") + ", of parts")]))
+    let rows = vec![("read", counted(writer.keys, "key", "keys") + ", of parts")];
+    Ok((Gave::default(), 0, Some(parts), rows))
 }
 
-fn of_lists<'a>(
-    feed: &Feed<'a>,
+fn of_lists(
+    feed: &Feed,
     sharding: &Sharding,
     publication: &Publication<ShardsPayload>,
     writer: &mut Writer,
     streams: &mut Streams,
-) -> Result<Sharded<'a>> {
+) -> Result<Written> {
     let known = &publication.known;
     let sources = feed.sources(known.last_lists())?;
     // A run that writes nothing may have no state. WASI has no temporary folder, and needs none.
@@ -302,12 +303,5 @@ fn of_lists<'a>(
     let read = format!("{}{repeated}{covered}{}", counted(different, "key", "keys"), summary.in_words());
     let mut rows = vec![("read", read)];
     rows.extend(feed.row_of_allowed(&conflicts, &gave));
-    let (made, outputs) = writer.make(feed.identity.clone(), sharding, feed.declared.expires_in, None);
-    // The tags that were dropped keep their numbers, without keys.
-    let given = |name: &str| feed.rules.lists.values().any(|list| list.tag.as_deref() == Some(name));
-    let tags = writer.tags.iter().filter(|tag| given(&tag.name));
-    let tags = tags.map(|tag| (tag.name.clone(), tag.count)).collect();
-    let (lists, allow, rules, conflicts) =
-        (gave.members.lists, gave.allowed.lists, feed.rules, conflicts.kept);
-    Ok((Next { made, lists, allow, conflicts, changes: None, tags, rules }, outputs, rows))
+    Ok((gave, conflicts.kept, None, rows))
 }
