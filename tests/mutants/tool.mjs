@@ -604,8 +604,8 @@ export default {
     },
     {
       file: "cli/src/publishing/plan.rs",
-      from: "let published = [self.last.as_ref(), self.ours()].into_iter()",
-      to: "let published = [self.last.as_ref()].into_iter()",
+      from: "for before in self.both().map(",
+      to: "for before in self.last.iter().map(",
       test: "feed::damage shards::",
     },
     {

@@ -134,6 +134,21 @@ impl<P: ManifestPayload> Known<P> {
         if let Live::Ours(seen) = &self.live { Some(seen) } else { None }
     }
 
+    /// The manifests of the state and in the folder.
+    pub fn both(&self) -> impl Iterator<Item = &Seen<P>> {
+        self.last.iter().chain(self.ours())
+    }
+
+    /// The files that these name.
+    pub fn named(&self) -> Vec<String> {
+        self.both().flat_map(|seen| seen.payload.files()).collect()
+    }
+
+    /// The highest generation that was signed.
+    pub fn signed(&self) -> u64 {
+        self.record.as_ref().map_or(0, |record| record.signed)
+    }
+
     /// Whether the manifest in place may have a newer list than the state. Numbers and times don't tell, since two copies
     /// of a state may go on from the same generation.
     pub fn is_old(&self) -> bool {
@@ -178,8 +193,7 @@ impl<P: ManifestPayload> Known<P> {
 
     /// Fails for a feed that contradicts what was published: clients rely on it.
     pub fn require_same(&self, identity: &Identity, shards: Option<u32>) -> Result<()> {
-        let published = [self.last.as_ref(), self.ours()].into_iter().flatten().map(|seen| &seen.payload);
-        for before in published {
+        for before in self.both().map(|seen| &seen.payload) {
             if let Some((key, was)) = identity.difference(&before.head().identity) {
                 bail!("`{key}` was {was}, and a feed keeps it for ever; begin another feed to change that");
             }
@@ -194,8 +208,8 @@ impl<P: ManifestPayload> Known<P> {
 
     /// The number of the next generation: one that nobody has seen, whatever was lost or restored.
     fn number(&self) -> Result<u64> {
-        let signed = self.record.as_ref().map_or(0, |record| record.signed);
-        let known = self.ours().map_or(signed, |live| signed.max(live.payload.head().generation));
+        let live = self.ours().map_or(0, |live| live.payload.head().generation);
+        let known = live.max(self.signed());
         ensure!(
             known < MAX_GENERATION,
             "generation {known} is much too high: the feed may have been taken over; docs/hosting.md says how to go on"
@@ -430,9 +444,7 @@ impl<P: ManifestPayload> Known<P> {
             made.files.iter().for_each(|file| announced.announce(file));
             steps.extend([Step::Remember(Box::new(announced)), Step::Write]);
         }
-        let replaced = [self.last.as_ref(), self.ours()].into_iter().flatten();
-        let replaced = replaced.flat_map(|seen| seen.payload.files()).collect();
-        record.unlist(replaced, &payload.files(), self.now);
+        record.unlist(self.named(), &payload.files(), self.now);
         self.ours().into_iter().for_each(|live| record.follow(live.hash.clone()));
         record.follow(manifest.hash());
         record.signed = payload.head().generation;

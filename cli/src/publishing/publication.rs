@@ -140,8 +140,7 @@ impl<P: Published> Publication<P> {
             },
             Err(why) => Live::Strange(in_words(&why)),
         };
-        let of = [self.known.last.as_ref(), self.known.ours()].into_iter().flatten().next();
-        self.shards = of.map_or(self.shards, |seen| seen.payload.shards());
+        self.shards = self.known.both().next().map_or(self.shards, |seen| seen.payload.shards());
         Ok(())
     }
 
@@ -194,12 +193,6 @@ impl<P: Published> Publication<P> {
         Ok(())
     }
 
-    /// The files that the manifests in place and in the state name.
-    fn named(&self) -> Vec<String> {
-        let seen = [self.known.last.as_ref(), self.known.ours()].into_iter().flatten();
-        seen.flat_map(|seen| seen.payload.files()).collect()
-    }
-
     /// Deletes what failed and killed runs left.
     fn tidy(&mut self, streams: &mut Streams) -> Result<()> {
         if self.is_dry {
@@ -235,7 +228,7 @@ impl<P: Published> Publication<P> {
             let is_put = matches!(step, Step::Put(_));
             match self.step(step.clone(), outputs, streams) {
                 Err(why) if is_in_place => {
-                    let generation = self.signed();
+                    let generation = self.known.signed();
                     streams.warn(&format!(
                         "generation {generation} is published, but not all that isn't needed was deleted; the next run \
                          does that: {}",
@@ -327,7 +320,7 @@ impl<P: Published> Publication<P> {
     /// forget` has deleted them.
     fn needed_shards(&self, shards: u32, due: &[Unlisted]) -> Result<HashSet<String>> {
         let mut needed = HashSet::new();
-        for page in self.named() {
+        for page in self.known.named() {
             needed.extend(self.shards_of_page(&page, shards)?);
         }
         let unlisted = self.known.record.iter().flat_map(|record| &record.unlisted);
@@ -376,11 +369,6 @@ impl<P: Published> Publication<P> {
         self.see()?;
         self.take_back(streams)?;
         self.tidy(streams)
-    }
-
-    /// The highest generation that was signed.
-    pub fn signed(&self) -> u64 {
-        self.known.record.as_ref().map_or(0, |record| record.signed)
     }
 
     /// What clients have if this run signs nothing; none if there is no manifest in place.
