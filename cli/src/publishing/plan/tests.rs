@@ -5,7 +5,7 @@ use bloom_wasm::hash::Hashing;
 use proptest::prelude::*;
 
 use super::super::declared::{List, Share};
-use super::super::manifest::{FeedPayload, File, FileKind, People, VERSION};
+use super::super::manifest::{FeedPayload, File, FileKind, People};
 use super::super::record::Listed;
 use super::*;
 use crate::lists::sketch::Sketch;
@@ -114,9 +114,10 @@ fn age(payload: &FeedPayload) -> u64 {
 /// The generation that is made from this many keys.
 fn made(keys: u64) -> FeedPayload {
     let identity = Identity::new("0".repeat(32), People::default(), Profile::Raw, 0.1, &Hashing::from(0));
-    let (version, generation, created_at, expires) = (VERSION, 1, 0, 0);
-    let head = Head { version, identity, generation, created_at, expires, count: keys };
-    FeedPayload { head, files: vec![File::new(FileKind::Base, &keys.to_le_bytes())] }
+    FeedPayload {
+        head: Head::unsigned(identity, keys),
+        files: vec![File::new(FileKind::Base, &keys.to_le_bytes())],
+    }
 }
 
 /// What lists gave, each with keys of its own.
@@ -244,14 +245,7 @@ impl World {
         }
         let keys = if given == Given::Half { self.keys / 2 } else { self.keys };
         let min_keys = self.min_keys;
-        let list = List {
-            file: "list".into(),
-            told: "list".into(),
-            tag: None,
-            allow_empty: false,
-            min_keys,
-            max_removed: None,
-        };
+        let list = List { min_keys, ..List::default() };
         let mut named = vec![("list", keys)];
         if !self.is_dropped {
             named.push(("more", MORE));
@@ -441,24 +435,12 @@ fn keys_of_lists_that_are_dropped() {
         (1000, 749, 50_000, true),
         (1000, 749, 300, true),
     ] {
-        let record = |lists| {
-            let mut record = Record::new();
-            let last = seen(&sign(&made(before + dropped)));
-            record.follow(last.hash.clone());
-            record.lists = lists;
-            (Some(record), Some(last))
-        };
-        let (record, last) = record(listed(&[("a", before), ("b", dropped)]));
-        let known = Known { record, last, ..World::default().known() };
-        let list = List {
-            file: "a".into(),
-            told: "a".into(),
-            tag: None,
-            allow_empty: false,
-            min_keys: None,
-            max_removed: None,
-        };
-        let (lists, none) = (BTreeMap::from([("a".to_owned(), list)]), BTreeMap::new());
+        let mut record = Record::new();
+        let last = seen(&sign(&made(before + dropped)));
+        record.follow(last.hash.clone());
+        record.lists = listed(&[("a", before), ("b", dropped)]);
+        let known = Known { record: Some(record), last: Some(last), ..World::default().known() };
+        let (lists, none) = (BTreeMap::from([("a".to_owned(), List::default())]), BTreeMap::new());
         let objection = |names: &[&str], gave: &Lists, changes| {
             let dropped = names.iter().map(|name| name.to_string()).collect();
             let max_removed = Share(0.25);
