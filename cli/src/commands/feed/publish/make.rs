@@ -25,7 +25,7 @@ use crate::publishing::sources::{Gave, Given, Sources};
 use crate::publishing::split::Split;
 use crate::publishing::whole::{self, Last, include_fpr};
 use crate::streams::Streams;
-use crate::text::{Row, counted, covered_in_words, grouped, rate};
+use crate::text::{Row, counted, covered_in_words, rate, repeated_in_words};
 
 /// What `feed.toml` says, with the secret.
 pub struct Feed<'a> {
@@ -295,13 +295,9 @@ fn of_lists(
     let names = writer.tag_names();
     let conflicts = split.build(feed.identity.fpr, &names, streams, |made| writer.put(made))?;
     let different = writer.keys + conflicts.removed;
-    let repeated = match entries - different {
-        0 => String::new(),
-        repeated => format!(", {} repeated", grouped(repeated)),
-    };
+    let read = counted(different, "key", "keys") + &repeated_in_words(entries - different);
     let covered = covered_in_words(writer.covered);
-    let read = format!("{}{repeated}{covered}{}", counted(different, "key", "keys"), summary.in_words());
-    let mut rows = vec![("read", read)];
+    let mut rows = vec![("read", read + &covered + &summary.in_words())];
     rows.extend(feed.row_of_allowed(&conflicts, &gave));
     Ok((gave, conflicts.kept, None, rows))
 }
