@@ -52,7 +52,7 @@ pub struct ShardArgs {
 }
 
 pub fn run(args: ShardArgs, streams: &mut Streams) -> Result<Answer> {
-    let profile = args.password.of(args.profile)?;
+    let profile = args.profile.with(args.password.lowercase, args.password.sha1)?;
     ensure!(profile != Profile::Url, "the digest of a URL doesn't tell its shard; use `feed publish`");
     let secret = args.secret.read()?;
     ensure!(secret.is_none() || args.seed.is_some(), "--secret-file needs --seed, the same for all shards");
