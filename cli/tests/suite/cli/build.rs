@@ -112,20 +112,6 @@ fn a_filter_of_no_keys_is_made_only_if_asked_for() {
     });
 }
 
-#[test]
-fn a_failed_build_leaves_the_old_file_and_no_other() {
-    with_filter(|folder| {
-        let old = fs::read(folder.join("f.bloom")).unwrap();
-        fs::write(folder.join("torn.gz"), [0x1f, 0x8b, 8, 0]).unwrap();
-        assert_eq!(run(folder, "build torn.gz -o f.bloom", b"").status.code(), Some(2));
-        assert_eq!(fs::read(folder.join("f.bloom")).unwrap(), old);
-        let mut names: Vec<_> =
-            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        names.sort();
-        assert_eq!(names, ["f.bloom", "list", "torn.gz"]);
-    });
-}
-
 /// A list that was held in memory would take twice as much.
 #[test]
 #[cfg(target_os = "linux")]
