@@ -49,6 +49,11 @@ pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }
 
+/// How many entries repeat a key, as the end of a phrase; nothing if there are none.
+pub fn repeated_in_words(entries: u64) -> String {
+    if entries == 0 { String::new() } else { format!(", {} repeated", grouped(entries)) }
+}
+
 /// How many keys others cover, as the end of a phrase; nothing if there are none.
 pub fn covered_in_words(keys: u64) -> String {
     if keys == 0 { String::new() } else { format!(", {} covered by others", grouped(keys)) }

@@ -154,8 +154,8 @@ export default {
     },
     {
       file: "cli/src/commands/feed/forget.rs",
-      from: "needed.extend(published::names(dir, shards)?);",
-      to: "needed.extend(shards.pages.iter().cloned());\n        published::names(dir, shards)?;",
+      from: "needed.extend(payload.blobs(dir)?.into_iter().map(|(name, _)| name));",
+      to: "payload.blobs(dir)?;",
       test: "feed::forget",
     },
     {
@@ -201,15 +201,15 @@ export default {
       test: "feed::renewal shards::refusals",
     },
     {
-      file: "cli/src/commands/feed/publish/mod.rs",
-      from: "anyhow!(\"{why}\"), &added, streams",
-      to: "anyhow!(\"{why}\"), &[], streams",
+      file: "cli/src/commands/feed/publish/make.rs",
+      from: "publication.added = added;",
+      to: "drop(added);",
       test: "shards::generations",
     },
     {
       file: "cli/src/commands/feed/publish/mod.rs",
       from: "if conflicts != Some(next.conflicts) {",
-      to: "if !run.quiet {",
+      to: "if !args.quiet {",
       test: "feed::said",
     },
     {
@@ -220,8 +220,8 @@ export default {
     },
     {
       file: "cli/src/commands/feed/publish/report.rs",
-      from: "if self.published && !run.is_dry {",
-      to: "if run.is_dry {",
+      from: "if self.published && !self.dry_run {",
+      to: "if self.dry_run {",
       test: "output::",
     },
     {
@@ -519,7 +519,7 @@ export default {
       test: "declared:: shards::parts",
     },
     {
-      file: "cli/src/publishing/folder.rs",
+      file: "cli/src/publishing/manifest.rs",
       from: "keys.is_empty() || keys.iter().any(|key| manifest.is_signed_by(key))",
       to: "keys.is_empty() || keys.iter().all(|key| manifest.is_signed_by(key))",
       test: "feed::keys",
@@ -604,8 +604,8 @@ export default {
     },
     {
       file: "cli/src/publishing/plan.rs",
-      from: "let published = [self.last.as_ref(), self.ours()].into_iter()",
-      to: "let published = [self.last.as_ref()].into_iter()",
+      from: "for before in self.both().map(",
+      to: "for before in self.last.iter().map(",
       test: "feed::damage shards::",
     },
     {
@@ -712,8 +712,8 @@ export default {
     },
     {
       file: "cli/src/publishing/published.rs",
-      from: "let read = |entry: &Entry| read_file(dir, &hex(&entry.sha256), Some(entry.bytes.into()));\n        entries(dir, self)?.iter().try_for_each(|entry| read(entry).map(|_| ()))",
-      to: "entries(dir, self).map(|_| ())",
+      from: "self.blobs(dir)?.iter().try_for_each(read)",
+      to: "self.blobs(dir)?.iter().take(0).try_for_each(read)",
       test: "shards::generations",
     },
     {
@@ -772,7 +772,7 @@ export default {
     },
     {
       file: "cli/src/publishing/sources.rs",
-      from: "before.skipped.keys().eq(self.skipped.keys()) && ",
+      from: "before.skipped.keys().eq(listed.skipped.keys()) && ",
       to: "",
       test: "feed::said",
     },

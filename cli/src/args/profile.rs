@@ -40,10 +40,3 @@ pub struct PasswordArgs {
     #[arg(long, conflicts_with = "lowercase")]
     pub sha1: bool,
 }
-
-impl PasswordArgs {
-    /// A profile with these options.
-    pub fn of(&self, profile: ProfileArg) -> Result<Profile> {
-        profile.with(self.lowercase, self.sha1)
-    }
-}

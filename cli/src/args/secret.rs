@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use crate::files::write;
 use crate::random;
 use bloom_wasm::Error;
-use bloom_wasm::hash::{Hashing, Secret};
+use bloom_wasm::hash::Secret;
 
 /// The most bytes that are read from a file: there may be whitespace around the digits.
 const LONGEST: u64 = 1 << 10;
@@ -83,11 +83,6 @@ pub fn new_seed(seed: Option<u64>, secret: Option<&Secret>) -> Result<u64> {
         (None, None) => Ok(0),
         (None, Some(_)) => Ok(u64::from_le_bytes(random::bytes()?)),
     }
-}
-
-/// How the keys of such a filter become digests.
-pub fn new_hashing(seed: Option<u64>, secret: Option<&Secret>) -> Result<Hashing> {
-    Ok(Hashing::new(new_seed(seed, secret)?, secret))
 }
 
 #[cfg(test)]

@@ -44,7 +44,9 @@ impl Lock {
                 Ok(file) => break file,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     // If it is gone, the other run has just ended.
-                    let Some(id) = dead_id(&own)? else { continue };
+                    let Some(id) = dead_id(&own).with_context(|| own.display().to_string())? else {
+                        continue;
+                    };
                     // Runs don't leave this many. Somebody else may have put files there that form a cycle.
                     ensure!(dead.len() < 16, "{}: there are too many locks; remove them", name());
                     let successor = successor(&path, &id);
@@ -155,10 +157,6 @@ fn id_in(file: &File) -> Result<String> {
 /// # Errors
 /// If the run may be alive.
 fn dead_id(path: &Path) -> Result<Option<String>> {
-    dead_id_of(path).with_context(|| path.display().to_string())
-}
-
-fn dead_id_of(path: &Path) -> Result<Option<String>> {
     // The time and the id come from one open file: the path may meanwhile lead to the file of a live run.
     let Some(file) = open(path)? else { return Ok(None) };
     let renewed = file.metadata()?.modified()?;

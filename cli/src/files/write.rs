@@ -138,13 +138,7 @@ fn is_descriptor(file: &Path) -> bool {
 /// If the path leads to a folder, or can't be reached. If it names an open file: the output would stand behind or over
 /// what is in it, and that is no blob.
 fn target(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
-    let there = match fs::metadata(path) {
-        Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        Ok(there) => Ok(Some(there)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    };
-    let there = there.with_context(|| path.display().to_string())?;
+    let there = unless_folder(path, fs::metadata(path))?;
     let mut file = slashed(path);
     // Links that lead in a circle are refused above.
     while !is_descriptor(&file)
@@ -165,13 +159,18 @@ fn target(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
 /// # Errors
 /// If there is a folder, or the place can't be reached.
 fn place(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
-    let there = match fs::symlink_metadata(path) {
+    let there = unless_folder(path, fs::symlink_metadata(path))?;
+    Ok((slashed(path), there.filter(Metadata::is_file)))
+}
+
+/// The metadata of what is at a path, if there is something. Fails if it is a folder.
+fn unless_folder(path: &Path, there: io::Result<Metadata>) -> Result<Option<Metadata>> {
+    let there = match there {
         Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        Ok(there) => Ok(Some(there).filter(Metadata::is_file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+        there => there.map(Some),
     };
-    Ok((slashed(path), there.with_context(|| path.display().to_string())?))
+    there.with_context(|| path.display().to_string())
 }
 
 /// WASI's paths have slashes, so it wouldn't see folders before a backslash. Windows has always set `OS`.

@@ -59,20 +59,14 @@ struct LineCounts {
     skipped: u64,
 }
 
-/// The lines of one of the lists.
-struct ListLines {
-    name: String,
-    lines: LineCounts,
-}
-
 /// What the lists contained besides keys.
 #[derive(Default)]
 pub struct Summary {
     comments: u64,
     not_utf8: u64,
     lines: LineCounts,
-    /// The same for each list.
-    lists: Vec<ListLines>,
+    /// The same for each list, with its name.
+    lists: Vec<(String, LineCounts)>,
     /// The lists that begin as a page of HTML or XML does.
     pages: Vec<String>,
     /// The lines that look like something other than they are read as.
@@ -188,7 +182,7 @@ impl Summary {
     /// `allow_empty` accepts lists without lines, but not lists whose lines were all skipped.
     pub fn require_lists(&self, allow_empty: bool) -> Result<()> {
         self.require_no_page()?;
-        for ListLines { name, lines: LineCounts { keys, skipped }, .. } in &self.lists {
+        for (name, LineCounts { keys, skipped }) in &self.lists {
             match (keys, skipped) {
                 (0, 0) if !allow_empty => {
                     bail!("{name}: this list gave no key; `build --allow-empty` allows an empty list")
@@ -302,7 +296,6 @@ pub fn for_each<T: Send>(
         summary.merge(more);
         merge(taken)
     })?;
-    let lists = paths.iter().zip(counts).map(|(path, lines)| ListLines { name: name(path), lines });
-    summary.lists = lists.collect();
+    summary.lists = paths.iter().map(|path| name(path)).zip(counts).collect();
     Ok(summary)
 }

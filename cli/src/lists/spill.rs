@@ -152,11 +152,6 @@ impl Spill {
         Ok(Spill { files, counts, lengths, ends: Vec::new(), error: Ok(()) })
     }
 
-    /// How many shards go to each file.
-    fn each(&self) -> usize {
-        self.counts.len() / self.files.len()
-    }
-
     /// Ends a list: what is added later belongs to the next one.
     pub fn end_list(&mut self) {
         self.ends.push(self.lengths.clone());
@@ -182,7 +177,8 @@ impl Spill {
     /// The digests of all shards, in their order and in parts of equally many shards.
     pub fn parts(mut self) -> impl Iterator<Item = io::Result<Shards>> + Send {
         self.end_list();
-        let each = self.each();
+        // How many shards go to each file.
+        let each = self.counts.len() / self.files.len();
         let mut failed = Some(self.error).filter(io::Result::is_err);
         let (counts, ends) = (self.counts, self.ends);
         self.files.into_iter().enumerate().map(move |(number, file)| {

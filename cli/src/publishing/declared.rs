@@ -77,7 +77,7 @@ pub enum Source {
 }
 
 /// A list, of members or of keys that must be absent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct List {
     pub file: PathBuf,
     /// The same as it is written.
@@ -217,7 +217,7 @@ struct File {
 /// A path alone, or a table.
 struct ListEntry(ListTable);
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct ListTable {
     file: PathBuf,
@@ -239,8 +239,7 @@ impl<'de> Deserialize<'de> for ListEntry {
             }
 
             fn visit_str<E>(self, path: &str) -> Result<ListTable, E> {
-                let file = path.into();
-                Ok(ListTable { file, tag: None, allow_empty: false, min_keys: None, max_removed: None })
+                Ok(ListTable { file: path.into(), ..ListTable::default() })
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ListTable, A::Error> {

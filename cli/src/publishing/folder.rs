@@ -8,9 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use ed25519_dalek::VerifyingKey;
 use serde::Serialize;
 
-use super::manifest::{
-    self, FeedPayload, Head, Identity, Manifest, ManifestPayload, People, ShardsPayload, hex,
-};
+use super::manifest::{self, FeedPayload, Head, Identity, ManifestPayload, People, ShardsPayload, hex};
 use super::published::{read_entries, read_file, read_files};
 use super::shards::count;
 use crate::args::number::now;
@@ -83,7 +81,7 @@ const HELD: u64 = 256 << 20;
 impl Folder {
     /// `secret` is there if the feed is keyed. If there are keys, one of them must have signed the manifest.
     pub fn open(dir: &Path, secret: Option<Secret>, keys: &[VerifyingKey]) -> Result<Self> {
-        if let Some((payload, is_signed)) = trusted::<FeedPayload>(dir, keys)? {
+        if let Some((payload, is_signed)) = manifest::read::<FeedPayload>(dir, keys)? {
             let name = || dir.join(FeedPayload::FILE).display().to_string();
             let hashing = payload.head.identity.hashing(secret.as_ref()).with_context(name)?;
             let blob = read_files(dir, payload.files.iter(), secret.as_ref())?;
@@ -93,7 +91,7 @@ impl Folder {
             return Ok(Folder { is_signed, contents: Contents::Whole(Box::new(blob), Box::new(payload)) });
         }
         let none = || format!("{}: there is no feed.json or shards.json here", dir.display());
-        let (shards, is_signed) = trusted::<ShardsPayload>(dir, keys)?.with_context(none)?;
+        let (shards, is_signed) = manifest::read::<ShardsPayload>(dir, keys)?.with_context(none)?;
         let sharding = shards
             .sharding(secret.as_ref())
             .with_context(|| dir.join(ShardsPayload::FILE).display().to_string())?;
@@ -211,18 +209,6 @@ impl Folder {
         rows.extend([("seed", seed.clone()), ("keyed", keyed_in_words(identity.is_keyed()))]);
         Ok(rows)
     }
-}
-
-/// What a manifest says, if there is one, and whether it is signed. If there are keys, one of them must have signed it.
-fn trusted<P: ManifestPayload>(dir: &Path, keys: &[VerifyingKey]) -> Result<Option<(P, bool)>> {
-    let Some(bytes) = manifest::read_bytes::<P>(dir)? else { return Ok(None) };
-    let read = || -> Result<(P, bool)> {
-        let manifest = Manifest::<P>::parse(&bytes)?;
-        let is_known = keys.is_empty() || keys.iter().any(|key| manifest.is_signed_by(key));
-        ensure!(is_known, "none of these keys has signed it");
-        Ok((manifest.payload()?, manifest.is_signed()))
-    };
-    read().map(Some).with_context(|| dir.join(P::FILE).display().to_string())
 }
 
 impl Sharded {

@@ -542,11 +542,17 @@ pub fn read_bytes<P: ManifestPayload>(dir: &Path) -> Result<Option<Vec<u8>>> {
     is_there.then(|| read::regular(&path, MAX_LENGTH as u64)).transpose()
 }
 
-/// What the manifest in a folder says, whoever signed it; none if there isn't one.
-pub fn read<P: ManifestPayload>(dir: &Path) -> Result<Option<P>> {
-    let read = |bytes: Vec<u8>| Manifest::<P>::parse(&bytes)?.payload();
-    let name = || dir.join(P::FILE).display().to_string();
-    read_bytes::<P>(dir)?.map(|bytes| read(bytes).with_context(name)).transpose()
+/// What the manifest in a folder says, if there is one, and whether it is signed. If there are keys, one of them must have
+/// signed it.
+pub fn read<P: ManifestPayload>(dir: &Path, keys: &[VerifyingKey]) -> Result<Option<(P, bool)>> {
+    let Some(bytes) = read_bytes::<P>(dir)? else { return Ok(None) };
+    let read = || -> Result<(P, bool)> {
+        let manifest = Manifest::<P>::parse(&bytes)?;
+        let is_known = keys.is_empty() || keys.iter().any(|key| manifest.is_signed_by(key));
+        ensure!(is_known, "none of these keys has signed it");
+        Ok((manifest.payload()?, manifest.is_signed()))
+    };
+    read().map(Some).with_context(|| dir.join(P::FILE).display().to_string())
 }
 
 /// Fails for a payload, in base64url, that is longer than allowed.

@@ -1,6 +1,6 @@
 //! What a run of `feed publish` does, as one value that is made before anything is done: from what is known, without a
-//! disk, a clock or chance. [`Known::plan`] makes it; carrying it out is a loop over its steps. FEED-FORMAT.md, "What a
-//! publisher must do".
+//! disk, a clock or chance. [`Known::publish`] and [`Known::renew`] make it; carrying it out is a loop over its steps.
+//! FEED-FORMAT.md, "What a publisher must do".
 
 use std::collections::BTreeMap;
 
@@ -94,26 +94,9 @@ pub struct Changes {
     pub retagged: u64,
 }
 
-/// What a run does.
-#[derive(Debug)]
-pub struct Plan<P> {
-    pub end: End<P>,
-    /// In this order. If one fails, none that follows is carried out: the next run goes on from what is there.
-    pub steps: Vec<Step>,
-}
-
-/// What becomes of it.
-#[derive(Debug)]
-pub enum End<P> {
-    Published(P),
-    /// The list, and the manifest in place, are as they were.
-    Unchanged,
-    /// The next list is refused.
-    Refused {
-        why: String,
-        renewal: Renewal,
-    },
-}
+/// What a run does, in this order. If a step fails, none that follows is carried out: the next run goes on from what is
+/// there.
+pub type Plan = Vec<Step>;
 
 /// What becomes of the last list, if the next one is refused.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -149,6 +132,21 @@ pub enum Step {
 impl<P: ManifestPayload> Known<P> {
     pub fn ours(&self) -> Option<&Seen<P>> {
         if let Live::Ours(seen) = &self.live { Some(seen) } else { None }
+    }
+
+    /// The manifests of the state and in the folder.
+    pub fn both(&self) -> impl Iterator<Item = &Seen<P>> {
+        self.last.iter().chain(self.ours())
+    }
+
+    /// The files that these name.
+    pub fn named(&self) -> Vec<String> {
+        self.both().flat_map(|seen| seen.payload.files()).collect()
+    }
+
+    /// The highest generation that was signed.
+    pub fn signed(&self) -> u64 {
+        self.record.as_ref().map_or(0, |record| record.signed)
     }
 
     /// Whether the manifest in place may have a newer list than the state. Numbers and times don't tell, since two copies
@@ -195,8 +193,7 @@ impl<P: ManifestPayload> Known<P> {
 
     /// Fails for a feed that contradicts what was published: clients rely on it.
     pub fn require_same(&self, identity: &Identity, shards: Option<u32>) -> Result<()> {
-        let published = [self.last.as_ref(), self.ours()].into_iter().flatten().map(|seen| &seen.payload);
-        for before in published {
+        for before in self.both().map(|seen| &seen.payload) {
             if let Some((key, was)) = identity.difference(&before.head().identity) {
                 bail!("`{key}` was {was}, and a feed keeps it for ever; begin another feed to change that");
             }
@@ -211,8 +208,8 @@ impl<P: ManifestPayload> Known<P> {
 
     /// The number of the next generation: one that nobody has seen, whatever was lost or restored.
     fn number(&self) -> Result<u64> {
-        let signed = self.record.as_ref().map_or(0, |record| record.signed);
-        let known = self.ours().map_or(signed, |live| signed.max(live.payload.head().generation));
+        let live = self.ours().map_or(0, |live| live.payload.head().generation);
+        let known = live.max(self.signed());
         ensure!(
             known < MAX_GENERATION,
             "generation {known} is much too high: the feed may have been taken over; docs/hosting.md says how to go on"
@@ -306,31 +303,8 @@ impl<P: ManifestPayload> Known<P> {
             .or_else(|| rules.retagged(stay, retagged, dropped))
     }
 
-    /// What this run does. `next` is what it would publish, or why there is nothing. `again` are the files of the last
-    /// list, made anew, if they were damaged.
-    ///
-    /// # Errors
-    /// If it may sign nothing.
-    pub fn plan(&self, next: Result<&Next<P>, String>, again: Option<&Made<P>>) -> Result<Plan<P>> {
-        self.require_signable()?;
-        let published = next.and_then(|next| {
-            self.objection(next).map_or(Ok(()), Err)?;
-            self.publish(next).map_err(|why| format!("{why:#}"))
-        });
-        let mut plan = published.or_else(|why| self.renew(why, again))?;
-        let (record, live) = match (plan.after(), plan.put()) {
-            (Some(record), Some(text)) => {
-                (record.clone(), Some(Manifest::<P>::parse(text.as_bytes())?.payload()?))
-            }
-            (Some(record), None) => (record.clone(), self.ours().map(|live| live.payload.clone())),
-            (None, _) => return Ok(plan),
-        };
-        plan.steps.extend(self.delete(&record, live.as_ref()));
-        Ok(plan)
-    }
-
     /// What a run does before it reads any list: it deletes what failed or killed runs left.
-    pub fn tidy(&self) -> Vec<Step> {
+    pub fn tidy(&self) -> Plan {
         let record = self.start();
         let is_used_up = record.parts.as_ref().is_some_and(|parts| parts.published || self.is_in_place());
         let delete = self.delete(&record, self.ours().map(|live| &live.payload));
@@ -359,7 +333,16 @@ impl<P: ManifestPayload> Known<P> {
         record
     }
 
-    fn publish(&self, next: &Next<P>) -> Result<Plan<P>> {
+    /// What a run does that publishes this, and what its manifest says; none if the list, and the manifest in place, are
+    /// as they were.
+    ///
+    /// # Errors
+    /// If it is refused.
+    pub fn publish(&self, next: &Next<P>) -> Result<(Option<P>, Plan)> {
+        self.require_signable()?;
+        if let Some(why) = self.objection(next) {
+            bail!(why);
+        }
         let made = &next.made;
         let is_same = made.files.is_empty() && self.is_fresh(made.expires_in);
         let mut record = self.start();
@@ -367,6 +350,7 @@ impl<P: ManifestPayload> Known<P> {
         (record.conflicts, record.tags) = (next.conflicts, next.tags.clone());
         if is_same && self.last.as_ref().is_some_and(|last| made.payload.is_as(&last.payload)) {
             let mut steps = Vec::new();
+            let delete = self.delete(&record, self.ours().map(|live| &live.payload));
             if let Some(parts) = &made.parts {
                 // They are those in place, so they are used up.
                 record.parts = Some(Parts { published: true, ..parts.clone() });
@@ -381,10 +365,13 @@ impl<P: ManifestPayload> Known<P> {
                     steps.push(Step::Remember(Box::new(record)));
                 }
             }
-            return Ok(Plan { end: End::Unchanged, steps });
+            if !steps.is_empty() {
+                steps.extend(delete);
+            }
+            return Ok((None, steps));
         }
-        let (payload, steps) = self.sign(made, record, made.expires_in)?;
-        Ok(Plan { end: End::Published(payload), steps })
+        let (payload, steps) = self.sign(made, record)?;
+        Ok((Some(payload), steps))
     }
 
     /// The manifest whose list may be signed anew, or why there is none. Nothing old is signed as new.
@@ -399,19 +386,22 @@ impl<P: ManifestPayload> Known<P> {
         }
     }
 
-    /// Clients must not lose the list that they have because the next one is wrong for days, so it is signed anew for as
-    /// long again if it is about to expire.
-    fn renew(&self, why: String, again: Option<&Made<P>>) -> Result<Plan<P>> {
-        let refused =
-            |renewal| Ok(Plan { end: End::Refused { why: why.clone(), renewal }, steps: Vec::new() });
+    /// What a run does if the next list is refused. Clients must not lose the list that they have because the next one is
+    /// wrong for days, so it is signed anew for as long again if it is about to expire. `again` are its files, made anew,
+    /// if they were damaged.
+    ///
+    /// # Errors
+    /// If it may sign nothing.
+    pub fn renew(&self, again: Option<&Made<P>>) -> Result<(Renewal, Plan)> {
+        self.require_signable()?;
         let last = match self.renewable() {
             Ok(last) => last,
-            Err(renewal) => return refused(renewal),
+            Err(renewal) => return Ok((renewal, Vec::new())),
         };
         let Head { created_at, expires, .. } = *last.payload.head();
         let expires_in = expires.saturating_sub(created_at);
         if again.is_none() && self.is_fresh(expires_in) {
-            return refused(Renewal::NotYet);
+            return Ok((Renewal::NotYet, Vec::new()));
         }
         let record = self.start();
         let as_it_was = || Made {
@@ -422,14 +412,13 @@ impl<P: ManifestPayload> Known<P> {
             files: Vec::new(),
         };
         let (payload, mut steps) = match again {
-            Some(again) => self.sign(again, record, expires_in)?,
-            None => self.sign(&as_it_was(), record, expires_in)?,
+            Some(again) => self.sign(again, record)?,
+            None => self.sign(&as_it_was(), record)?,
         };
         if again.is_none() {
             steps.insert(0, Step::Require);
         }
-        let renewal = Renewal::Signed(payload.head().generation);
-        Ok(Plan { end: End::Refused { why, renewal }, steps })
+        Ok((Renewal::Signed(payload.head().generation), steps))
     }
 
     /// Whether the state's manifest is in place, is signed as it should be, and more than half of its lifetime is left.
@@ -439,12 +428,12 @@ impl<P: ManifestPayload> Known<P> {
         self.is_in_place() && self.ours().is_some_and(is_fresh)
     }
 
-    /// The next manifest, and the steps until it is in place.
-    fn sign(&self, made: &Made<P>, mut record: Record, expires_in: u64) -> Result<(P, Vec<Step>)> {
+    /// What the next manifest says, and the steps that put it in place and delete what nobody needs any more.
+    fn sign(&self, made: &Made<P>, mut record: Record) -> Result<(P, Plan)> {
         let mut payload = made.payload.clone();
         let head = payload.head_mut();
         head.generation = self.number()?;
-        (head.created_at, head.expires) = (self.now, self.now.saturating_add(expires_in));
+        (head.created_at, head.expires) = (self.now, self.now.saturating_add(made.expires_in));
         let manifest = Manifest::sign(&payload, &self.signers)?;
         let text = manifest.text()?;
         let mut steps = Vec::new();
@@ -455,9 +444,7 @@ impl<P: ManifestPayload> Known<P> {
             made.files.iter().for_each(|file| announced.announce(file));
             steps.extend([Step::Remember(Box::new(announced)), Step::Write]);
         }
-        let replaced = [self.last.as_ref(), self.ours()].into_iter().flatten();
-        let replaced = replaced.flat_map(|seen| seen.payload.files()).collect();
-        record.unlist(replaced, &payload.files(), self.now);
+        record.unlist(self.named(), &payload.files(), self.now);
         self.ours().into_iter().for_each(|live| record.follow(live.hash.clone()));
         record.follow(manifest.hash());
         record.signed = payload.head().generation;
@@ -465,12 +452,14 @@ impl<P: ManifestPayload> Known<P> {
         record.whole.clone_from(&made.whole);
         // Those that are used up are remembered until they are deleted.
         record.parts = made.parts.clone().or(record.parts.filter(|parts| parts.published));
+        let delete = self.delete(&record, Some(&payload));
         steps.extend([Step::Remember(Box::new(record.clone())), Step::Put(text)]);
         if let Some(parts) = record.parts.as_mut().filter(|parts| !parts.published) {
             // Now they are, whatever is in the folder later.
             parts.published = true;
             steps.extend([Step::Remember(Box::new(record)), Step::Spend]);
         }
+        steps.extend(delete);
         Ok((payload, steps))
     }
 
@@ -489,21 +478,6 @@ impl<P: ManifestPayload> Known<P> {
 fn is_same_list<P: ManifestPayload>(one: &P, other: &P) -> bool {
     let id = |payload: &P| payload.head().identity.feed_id.clone();
     id(one) == id(other) && one.files() == other.files()
-}
-
-impl<P> Plan<P> {
-    /// The state after it.
-    pub fn after(&self) -> Option<&Record> {
-        self.steps.iter().rev().find_map(|step| match step {
-            Step::Remember(record) => Some(&**record),
-            _ => None,
-        })
-    }
-
-    /// The manifest that it puts in place.
-    pub fn put(&self) -> Option<&str> {
-        self.steps.iter().find_map(|step| if let Step::Put(text) = step { Some(&text[..]) } else { None })
-    }
 }
 
 #[cfg(test)]

@@ -38,6 +38,8 @@ pub struct Publication<P> {
     is_told: bool,
     /// Whether nothing is written.
     pub is_dry: bool,
+    /// The shards that this run has written, which go with it if it is refused.
+    pub added: Vec<PathBuf>,
     cleaner: Cleaner,
     /// What was said already.
     warned: BTreeSet<String>,
@@ -93,6 +95,7 @@ impl<P: Published> Publication<P> {
             keys,
             is_told: created_at.is_some(),
             is_dry,
+            added: Vec::new(),
             cleaner: Cleaner::default(),
             warned: BTreeSet::new(),
         };
@@ -137,8 +140,7 @@ impl<P: Published> Publication<P> {
             },
             Err(why) => Live::Strange(in_words(&why)),
         };
-        let of = [self.known.last.as_ref(), self.known.ours()].into_iter().flatten().next();
-        self.shards = of.map_or(self.shards, |seen| seen.payload.shards());
+        self.shards = self.known.both().next().map_or(self.shards, |seen| seen.payload.shards());
         Ok(())
     }
 
@@ -191,12 +193,6 @@ impl<P: Published> Publication<P> {
         Ok(())
     }
 
-    /// The files that the manifests in place and in the state name.
-    fn named(&self) -> Vec<String> {
-        let seen = [self.known.last.as_ref(), self.known.ours()].into_iter().flatten();
-        seen.flat_map(|seen| seen.payload.files()).collect()
-    }
-
     /// Deletes what failed and killed runs left.
     fn tidy(&mut self, streams: &mut Streams) -> Result<()> {
         if self.is_dry {
@@ -226,18 +222,13 @@ impl<P: Published> Publication<P> {
     }
 
     /// Carries out a plan. Once its manifest is in place, the run has done what it was for.
-    pub fn carry_out(
-        &mut self,
-        plan: &Plan<P>,
-        outputs: Option<&Outputs>,
-        streams: &mut Streams,
-    ) -> Result<()> {
+    pub fn carry_out(&mut self, plan: &Plan, outputs: Option<&Outputs>, streams: &mut Streams) -> Result<()> {
         let mut is_in_place = false;
-        for step in &plan.steps {
+        for step in plan {
             let is_put = matches!(step, Step::Put(_));
             match self.step(step.clone(), outputs, streams) {
                 Err(why) if is_in_place => {
-                    let generation = self.signed();
+                    let generation = self.known.signed();
                     streams.warn(&format!(
                         "generation {generation} is published, but not all that isn't needed was deleted; the next run \
                          does that: {}",
@@ -329,7 +320,7 @@ impl<P: Published> Publication<P> {
     /// forget` has deleted them.
     fn needed_shards(&self, shards: u32, due: &[Unlisted]) -> Result<HashSet<String>> {
         let mut needed = HashSet::new();
-        for page in self.named() {
+        for page in self.known.named() {
             needed.extend(self.shards_of_page(&page, shards)?);
         }
         let unlisted = self.known.record.iter().flat_map(|record| &record.unlisted);
@@ -357,34 +348,27 @@ impl<P: Published> Publication<P> {
         Ok(gone)
     }
 
-    /// After a generation with shards that isn't published, deletes the shards that it added.
-    pub fn take_back(&mut self, added: &[PathBuf], streams: &mut Streams) -> Result<()> {
-        // If another run has taken over, everything belongs to that one.
-        self.folder.check()?;
-        let Some(shards) = self.shards.filter(|_| !added.is_empty()) else { return Ok(()) };
+    /// Deletes the shards that this run has written, unless they are needed.
+    fn take_back(&mut self, streams: &mut Streams) -> Result<()> {
+        let Some(shards) = self.shards.filter(|_| !self.added.is_empty()) else { return Ok(()) };
         let needed = self.needed_shards(shards, &[])?;
         let is_needed = |path: &Path| {
             path.file_name().and_then(|name| name.to_str()).is_some_and(|name| needed.contains(name))
         };
-        for path in added.iter().rev().filter(|path| !is_needed(path)) {
+        for path in self.added.iter().rev().filter(|path| !is_needed(path)) {
             self.cleaner.delete(path, streams);
         }
         Ok(())
     }
 
     /// Looks again after a step that failed, and deletes what was written.
-    pub fn recover(&mut self, added: &[PathBuf], streams: &mut Streams) -> Result<()> {
+    pub fn recover(&mut self, streams: &mut Streams) -> Result<()> {
         // If another run has taken over, everything belongs to that one.
         self.folder.check()?;
         self.known.record = self.folder.load()?;
         self.see()?;
-        self.take_back(added, streams)?;
+        self.take_back(streams)?;
         self.tidy(streams)
-    }
-
-    /// The highest generation that was signed.
-    pub fn signed(&self) -> u64 {
-        self.known.record.as_ref().map_or(0, |record| record.signed)
     }
 
     /// What clients have if this run signs nothing; none if there is no manifest in place.

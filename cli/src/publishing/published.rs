@@ -59,27 +59,26 @@ pub fn entries(dir: &Path, shards: &ShardsPayload) -> Result<Vec<Entry>> {
     Ok(pages.collect::<Result<Vec<_>>>()?.concat())
 }
 
-/// The names of all files of a feed with shards, except for its manifest.
-pub fn names(dir: &Path, shards: &ShardsPayload) -> Result<Vec<String>> {
-    let files = entries(dir, shards)?;
-    Ok(shards.pages.iter().cloned().chain(files.iter().map(|entry| hex(&entry.sha256))).collect())
-}
-
 /// What a publisher needs of both kinds of manifests.
 pub trait Published: ManifestPayload {
+    /// The names and lengths of the files that hold the keys, so not of pages, which are read.
+    fn blobs(&self, dir: &Path) -> Result<Vec<(String, u64)>>;
+
     /// Fails unless all files of the feed are there and whole.
-    fn require_whole(&self, dir: &Path) -> Result<()>;
+    fn require_whole(&self, dir: &Path) -> Result<()> {
+        let read = |(name, bytes): &(String, u64)| read_file(dir, name, Some(*bytes)).map(|_| ());
+        self.blobs(dir)?.iter().try_for_each(read)
+    }
 }
 
 impl Published for FeedPayload {
-    fn require_whole(&self, dir: &Path) -> Result<()> {
-        self.files.iter().try_for_each(|file| read_file(dir, &file.sha256, Some(file.bytes)).map(|_| ()))
+    fn blobs(&self, _: &Path) -> Result<Vec<(String, u64)>> {
+        Ok(self.files.iter().map(|file| (file.sha256.clone(), file.bytes)).collect())
     }
 }
 
 impl Published for ShardsPayload {
-    fn require_whole(&self, dir: &Path) -> Result<()> {
-        let read = |entry: &Entry| read_file(dir, &hex(&entry.sha256), Some(entry.bytes.into()));
-        entries(dir, self)?.iter().try_for_each(|entry| read(entry).map(|_| ()))
+    fn blobs(&self, dir: &Path) -> Result<Vec<(String, u64)>> {
+        Ok(entries(dir, self)?.iter().map(|entry| (hex(&entry.sha256), entry.bytes.into())).collect())
     }
 }

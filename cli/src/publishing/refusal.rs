@@ -263,14 +263,7 @@ mod tests {
 
     fn told(gave: &Lists, change: impl Fn(&str, &mut List)) -> BTreeMap<String, List> {
         let list = |name: &String| {
-            let mut list = List {
-                file: name.into(),
-                told: name.into(),
-                tag: None,
-                allow_empty: false,
-                min_keys: None,
-                max_removed: None,
-            };
+            let mut list = List { told: name.into(), ..List::default() };
             change(name, &mut list);
             (name.clone(), list)
         };

@@ -31,14 +31,18 @@ pub struct Sources<'a> {
     pub before: [Lists; 2],
 }
 
-/// What they gave.
+/// What they gave: those of members, and of keys that must be absent.
 #[derive(Default)]
 pub struct Gave {
+    pub members: Given,
+    pub allowed: Given,
+}
+
+/// What lists gave, and what their lines held.
+#[derive(Default)]
+pub struct Given {
     pub lists: Lists,
-    pub allow: Lists,
-    /// What the lines of members held, and those of keys that must be absent.
     pub summary: Summary,
-    pub allow_summary: Summary,
 }
 
 /// The keys for a filter.
@@ -79,7 +83,7 @@ impl<'a> Sources<'a> {
                     entries.append(more)
                 })?;
             let mut own = copied(&entries.keys()[first..])?;
-            gave.member(name, Listed::of(tag, &mut own, &summary)?, summary, self, streams);
+            gave.members.note(name, Listed::of(tag, &mut own, &summary)?, summary, &self.before[0], streams);
             match (tag, of_tags.last_mut()) {
                 (None, _) if is_tagged => append(&mut untagged, &own)?,
                 (None, _) => {}
@@ -94,7 +98,7 @@ impl<'a> Sources<'a> {
         let found = allow(files, self.allow_wins, hashing, profile, &mut members, streams)?;
         let mut allowed = found.digests;
         for (name, (mut own, summary)) in self.allow.keys().zip(found.lists) {
-            gave.allowed(name, Listed::of(None, &mut own, &summary)?, summary, self, streams);
+            gave.allowed.note(name, Listed::of(None, &mut own, &summary)?, summary, &self.before[1], streams);
         }
         sort(&mut allowed)?;
         subtract(&mut allowed, &members);
@@ -124,47 +128,26 @@ impl<'a> Sources<'a> {
     }
 }
 
-impl Gave {
-    /// Notes what a list of members gave.
-    pub fn member(
+impl Given {
+    /// Notes what a list gave. Prints the first lines that were skipped, unless it is as it was in the last generation:
+    /// cron would mail them each time.
+    pub fn note(
         &mut self,
         name: &str,
         listed: Listed,
         summary: Summary,
-        of: &Sources,
+        before: &Lists,
         streams: &mut Streams,
     ) {
-        listed.print_news(of.before[0].get(name), &summary, streams);
-        self.lists.insert(name.to_owned(), listed);
-        self.summary.merge(summary);
-    }
-
-    /// The same for a list of keys that must be absent.
-    pub fn allowed(
-        &mut self,
-        name: &str,
-        listed: Listed,
-        summary: Summary,
-        of: &Sources,
-        streams: &mut Streams,
-    ) {
-        listed.print_news(of.before[1].get(name), &summary, streams);
-        self.allow.insert(name.to_owned(), listed);
-        self.allow_summary.merge(summary);
-    }
-}
-
-impl Listed {
-    /// Prints the first lines that were skipped, unless it is as it was in the last generation: cron would mail them each
-    /// time.
-    fn print_news(&self, before: Option<&Listed>, summary: &Summary, streams: &mut Streams) {
-        let is_known = before.is_some_and(|before| {
-            let grown = self.skipped_share() - before.skipped_share();
-            before.skipped.keys().eq(self.skipped.keys()) && grown.abs() < NEWS
+        let is_known = before.get(name).is_some_and(|before| {
+            let grown = listed.skipped_share() - before.skipped_share();
+            before.skipped.keys().eq(listed.skipped.keys()) && grown.abs() < NEWS
         });
         if !is_known {
             summary.print_notices(streams);
         }
+        self.lists.insert(name.to_owned(), listed);
+        self.summary.merge(summary);
     }
 }
 

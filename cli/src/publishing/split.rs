@@ -84,7 +84,8 @@ impl<'a> Split<'a> {
                     Ok(())
                 })?;
             // The keys of a list are too many to be held, so its entries are counted.
-            gave.member(name, Listed::of_entries(tag, sketch, &summary)?, summary, sources, streams);
+            let listed = Listed::of_entries(tag, sketch, &summary)?;
+            gave.members.note(name, listed, summary, &sources.before[0], streams);
         }
         for (name, list) in sources.allow {
             let take = |(own, all, sketch): &mut (Buffer, Buffer, Sketch), input: &Input, _: Place| {
@@ -106,7 +107,8 @@ impl<'a> Split<'a> {
                     sketch.merge(&more);
                     Ok(())
                 })?;
-            gave.allowed(name, Listed::of_entries(None, sketch, &summary)?, summary, sources, streams);
+            let listed = Listed::of_entries(None, sketch, &summary)?;
+            gave.allowed.note(name, listed, summary, &sources.before[1], streams);
         }
         let allowed = (!sources.allow.is_empty()).then_some(allowed);
         Ok((Split { sharding, folder: name, tags, members, allowed, won }, gave))

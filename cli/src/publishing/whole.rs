@@ -191,16 +191,13 @@ impl Next {
 
     /// Makes the generation.
     pub fn make(&self, last: &Last, expires_in: u64) -> Result<Generation> {
-        let new = self.new_file(last)?;
         let mut files = last.files().to_vec();
         let mut outputs = Outputs::default();
         let (mut file, mut because) = (None, None);
         let mut left_out = &self.left_out;
-        if let Some(mut new) = new {
-            if new.file.file.kind == FileKind::Delta {
-                let removed = DigestFile::of("removed", &new.removed)?;
-                new.file.removed = Some(removed.clone());
-                outputs.digests.push((removed, new.removed));
+        if let Some(new) = self.new_file(last)? {
+            if let Some(removed) = &new.file.removed {
+                outputs.digests.push((removed.clone(), new.removed));
             }
             if new.file.file.kind == FileKind::Base {
                 left_out = &self.covered;
@@ -259,7 +256,8 @@ impl Next {
             }
             Err(error) => return Err(error),
         };
-        let file = FeedFile { file: File::new(FileKind::Delta, &bytes), changes: total, removed: None };
+        let digests = Some(DigestFile::of("removed", &removed)?);
+        let file = FeedFile { file: File::new(FileKind::Delta, &bytes), changes: total, removed: digests };
         let deltas = files[1..keep].iter().map(|file| file.file.bytes).sum::<u64>() + file.file.bytes;
         if deltas > files[0].file.bytes / 2 {
             return self.base(last, "the deltas would be larger than half of the base".to_owned()).map(Some);

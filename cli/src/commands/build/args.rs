@@ -121,7 +121,8 @@ impl BuildArgs {
 
     /// What the keys are.
     pub fn profile(&self) -> Result<Profile> {
-        let profile = self.password.of(self.profile.unwrap_or(ProfileArg::Raw))?;
+        let PasswordArgs { lowercase, sha1 } = self.password;
+        let profile = self.profile.unwrap_or(ProfileArg::Raw).with(lowercase, sha1)?;
         self.omitted.check(profile)?;
         Ok(profile)
     }

@@ -12,7 +12,7 @@ use crate::files::blob;
 use crate::lists::keys;
 use crate::lists::lines::Place;
 use crate::streams::{Answer, Streams};
-use crate::text::{Row, counted, grouped, rate};
+use crate::text::{Row, counted, rate, repeated_in_words};
 
 /// All keys are held in memory, since the other software's hash needs their bytes.
 pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut Streams) -> Result<Answer> {
@@ -53,11 +53,8 @@ pub fn build(args: &BuildArgs, format: Format, profile: Profile, streams: &mut S
     let (filter, distinct) = buffer.build(format, &options, args.capacity, key_fpr)?;
     let mut made = Filter::new(profile, filter);
     made.describe(args.name.clone(), created_at)?;
-    let mut read = counted(distinct, "key", "keys");
-    if keys > distinct {
-        read += &format!(", {} repeated", grouped(keys - distinct));
-    }
-    let rows: [Row; 1] = [("read", read + &summary.in_words())];
+    let read = counted(distinct, "key", "keys") + &repeated_in_words(keys - distinct) + &summary.in_words();
+    let rows: [Row; 1] = [("read", read)];
     let fpr = ("fpr", format!("{fpr} asked for; expected: {} per key", rate(made.stack().estimated_fpr())));
     blob::save(&made, &args.output, args.json, None, &rows, &[fpr], streams)
 }

@@ -11,7 +11,7 @@ use crate::lists::digests::{allow, members, with_tags};
 use crate::lists::keys::Summary;
 use crate::rates::Rates;
 use crate::streams::{Answer, Streams};
-use crate::text::{counted, covered_in_words, grouped, tags_in_words};
+use crate::text::{counted, covered_in_words, repeated_in_words, tags_in_words};
 
 pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Streams) -> Result<Answer> {
     if args.capacity.is_some() && !matches!(kind, Kind::Bloom | Kind::Counting | Kind::Cuckoo) {
@@ -73,13 +73,9 @@ pub fn build(args: &BuildArgs, kind: Kind, profile: Profile, streams: &mut Strea
     if made.stack().is_tagged() {
         rows.push(("tags", tags_in_words(made.stack().tag_counts())));
     }
-    let mut read = counted(distinct, "key", "keys");
-    if keys > distinct {
-        read += &format!(", {} repeated", grouped(keys - distinct));
-    }
-    read += &covered_in_words(covered as u64);
+    let read = counted(distinct, "key", "keys") + &repeated_in_words(keys - distinct);
+    rows.insert(0, ("read", read + &covered_in_words(covered as u64) + &summary.in_words()));
     let covered = hashing.is_slotted().then_some(covered as u64);
-    rows.insert(0, ("read", read + &summary.in_words()));
     let per = if profile == Profile::Url { " per URL" } else { "" };
     let fpr =
         ("fpr", format!("{fpr} asked for{per}; expected: {}", Rates::of(made.stack(), profile).in_words()));

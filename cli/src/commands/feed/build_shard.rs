@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use bloom_wasm::Profile;
 use bloom_wasm::digests::sort;
+use bloom_wasm::hash::Hashing;
 use bloom_wasm::shards::Sharding;
 
 use crate::args::number::parse_fpr;
 use crate::args::profile::{PasswordArgs, ProfileArg};
-use crate::args::secret::{SecretArgs, new_hashing};
+use crate::args::secret::SecretArgs;
 use crate::files::write;
 use crate::lists::spill;
 use crate::publishing::parts::file_of_shard;
@@ -51,11 +52,12 @@ pub struct ShardArgs {
 }
 
 pub fn run(args: ShardArgs, streams: &mut Streams) -> Result<Answer> {
-    let profile = args.password.of(args.profile)?;
+    let profile = args.profile.with(args.password.lowercase, args.password.sha1)?;
     ensure!(profile != Profile::Url, "the digest of a URL doesn't tell its shard; use `feed publish`");
     let secret = args.secret.read()?;
     ensure!(secret.is_none() || args.seed.is_some(), "--secret-file needs --seed, the same for all shards");
-    let sharding = Sharding::new(profile, new_hashing(args.seed, secret.as_ref())?, args.shards)?;
+    let hashing = Hashing::new(args.seed.unwrap_or(0), secret.as_ref());
+    let sharding = Sharding::new(profile, hashing, args.shards)?;
     ensure!(args.index < args.shards, "--index must be below --shards");
     let mut bytes = Vec::new();
     streams.input.read_to_end(&mut bytes).context("standard input")?;

@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::publishing::manifest::{self, FeedPayload, ManifestPayload, ShardsPayload};
-use crate::publishing::published;
+use crate::publishing::manifest::{self, FeedPayload, ShardsPayload};
+use crate::publishing::published::Published;
 use crate::streams::{Answer, Streams, unless_closed};
 use crate::text::{Row, counted, grouped};
 
@@ -31,20 +31,12 @@ pub struct ForgetArgs {
 
 pub fn run(args: ForgetArgs, streams: &mut Streams) -> Result<Answer> {
     let dir = &args.dir;
-    let feed = manifest::read::<FeedPayload>(dir)?;
     let name = || dir.display().to_string();
-    let shards = manifest::read::<ShardsPayload>(dir)?;
-    ensure!(feed.is_some() || shards.is_some(), "{}: there is no feed.json or shards.json here", name());
-    let mut needed: HashSet<String> = HashSet::new();
-    let mut is_settled = true;
-    if let Some(feed) = &feed {
-        needed.extend(feed.files.iter().map(|file| file.sha256.clone()));
-        is_settled &= is_older(&dir.join(FeedPayload::FILE), args.grace)?;
-    }
-    if let Some(shards) = &shards {
-        needed.extend(published::names(dir, shards)?);
-        is_settled &= is_older(&dir.join(ShardsPayload::FILE), args.grace)?;
-    }
+    let feeds = [of_feed::<FeedPayload>(&args)?, of_feed::<ShardsPayload>(&args)?];
+    let feeds: Vec<_> = feeds.into_iter().flatten().collect();
+    ensure!(!feeds.is_empty(), "{}: there is no feed.json or shards.json here", name());
+    let is_settled = feeds.iter().all(|(_, is_settled)| *is_settled);
+    let needed: HashSet<_> = feeds.into_iter().flat_map(|(needed, _)| needed).collect();
     let (mut deleted, mut young) = (Files::default(), Files::default());
     for entry in fs::read_dir(dir).with_context(name)? {
         let entry = entry.with_context(name)?;
@@ -70,6 +62,14 @@ pub fn run(args: ForgetArgs, streams: &mut Streams) -> Result<Answer> {
     }
     unless_closed(streams.print_rows(&rows))?;
     Ok(Answer::Yes)
+}
+
+/// The files that a manifest in the folder needs, and whether it is old enough for others to be deleted.
+fn of_feed<P: Published>(ForgetArgs { dir, grace }: &ForgetArgs) -> Result<Option<(Vec<String>, bool)>> {
+    let Some((payload, _)) = manifest::read::<P>(dir, &[])? else { return Ok(None) };
+    let mut needed = payload.files();
+    needed.extend(payload.blobs(dir)?.into_iter().map(|(name, _)| name));
+    Ok(Some((needed, is_older(&dir.join(P::FILE), *grace)?)))
 }
 
 /// Whether a file is at least this old. One from the future isn't.

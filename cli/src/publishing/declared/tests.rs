@@ -36,14 +36,7 @@ fn what_is_not_said_is_as_documented() {
     assert_eq!((expires_in, grace, dropped.len(), max_removed), (7 * DAY, DAY, 0, Share(0.25)));
     let Source::Lists { lists, allow, allow_wins, omitted } = source else { panic!() };
     assert!(allow.is_empty() && !allow_wins && !omitted.allow_suffixes);
-    let bad = List {
-        file: "lists/bad.txt".into(),
-        told: "bad.txt".into(),
-        tag: None,
-        allow_empty: false,
-        min_keys: None,
-        max_removed: None,
-    };
+    let bad = List { file: "lists/bad.txt".into(), told: "bad.txt".into(), ..List::default() };
     assert_eq!(lists.into_iter().collect::<Vec<_>>(), [("bad".to_owned(), bad)]);
 }
 

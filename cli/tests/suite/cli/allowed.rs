@@ -15,24 +15,12 @@ fn allowed_keys_are_read_and_counted() {
     let lines = |name: &str| (0..3000).map(|i| format!("{name}{i}.example\n")).collect::<String>();
     ["bad", "good", "hosts"].iter().for_each(|name| fs::write(folder.join(name), lines(name)).unwrap());
     for kind in ["ribbon", "bloom", "counting", "scalable", "cuckoo"] {
-        let args = [
-            "bad",
-            "--profile",
-            "url",
-            "--fpr",
-            "0.5",
-            "--allow",
-            "good",
-            "--allow",
-            "hosts",
-            "--kind",
-            kind,
-        ];
+        let args = format!("bad --profile url --fpr 0.5 --allow good --allow hosts --kind {kind}");
         let (_, said, warned) = build(folder, &args, b"");
         assert!(said.contains("allowed  6,000 entries\n") && warned.is_empty(), "{said}{warned}");
         assert!(info(folder)["layers"].as_u64().unwrap() > 0);
         for list in ["good", "hosts"] {
-            let verify = run(folder, &["verify", "out", "--members", "bad", "--absent", list, "--json"], b"");
+            let verify = run(folder, &format!("verify out --members bad --absent {list} --json"), b"");
             let json: serde_json::Value = serde_json::from_slice(&verify.stdout).unwrap();
             let counts = ["members", "falseNegatives", "probes", "falsePositives"].map(|name| &json[name]);
             assert_eq!(counts, [3000, 0, 3000, 0], "{kind}");
@@ -50,17 +38,17 @@ fn keys_in_both_lists() {
     let good =
         "HTTP://Shop.example:80/\npage.example/x?y\nhttp://good.evil.com/a\nhttp://worse.com/a/b\ngood.com";
     fs::write(folder.join("good"), good).unwrap();
-    let common = ["bad", "--profile", "url", "--allow", "good"];
+    let common = "bad --profile url --allow good";
     let keys = ["shop.example/", "page.example/x?y", "evil.com/", "worse.com/a/"];
     for (more, removed, words) in [
-        (&[][..], 0, "5 entries, 4 keys listed and allowed (kept)"),
+        ("", 0, "5 entries, 4 keys listed and allowed (kept)"),
         (
-            &["--allow-wins"],
+            "--allow-wins",
             2,
             "5 entries, 2 keys listed and allowed (removed), 2 keys listed and allowed (kept)",
         ),
     ] {
-        let (_, said, warned) = build(folder, &[&common[..], more].concat(), b"");
+        let (_, said, warned) = build(folder, &format!("{common} {more}"), b"");
         let mut conflicts: Vec<_> = warned.lines().collect();
         conflicts.sort();
         let what = |i: usize| if i < removed { "removed" } else { "kept" };
@@ -74,37 +62,26 @@ fn keys_in_both_lists() {
     // A key that is one entry's own key and another's parent is removed, in whatever order they come.
     for good in ["evil.com\na.evil.com", "a.evil.com\nevil.com"] {
         fs::write(folder.join("good"), good).unwrap();
-        let (_, said, _) = build(folder, &[&common[..], &["--allow-wins"]].concat(), b"");
+        let (_, said, _) = build(folder, &format!("{common} --allow-wins"), b"");
         assert!(said.contains("2 entries, 1 key listed and allowed (removed)\n"), "{said}");
         assert_eq!(text(&checked(folder, b"evil.com\nb.evil.com\na.evil.com\nalone.com")), "alone.com\n");
     }
     // Twelve conflicts: ten are shown, all are counted.
     let hosts: String = (0..12).map(|i| format!("host{i}.example\n")).collect();
     fs::write(folder.join("good"), &hosts).unwrap();
-    let (_, said, warned) = build(folder, &["--profile", "url", "--allow", "good"], hosts.as_bytes());
+    let (_, said, warned) = build(folder, "--profile url --allow good", hosts.as_bytes());
     assert_eq!((warned.lines().count(), warned.lines().last()), (11, Some("and 2 more")));
     assert!(said.contains("12 entries, 12 keys listed and allowed (kept)"), "{said}");
     // A public suffix counts in a list of allowed keys, and a line that gives no key is told.
     fs::write(folder.join("good"), "co.uk\nx.*\n# c\n").unwrap();
-    let (_, said, warned) = build(folder, &["--profile", "url", "--allow", "good"], b"evil.co.uk");
+    let (_, said, warned) = build(folder, "--profile url --allow good", b"evil.co.uk");
     assert!(
         said.contains("allowed  1 entry, 1 comment") && warned.starts_with("good:2: skipped, "),
         "{said}"
     );
     // If nothing is left, that is refused like an empty list.
-    let args = [
-        "build",
-        "good",
-        "--profile",
-        "url",
-        "--allow-suffixes",
-        "--allow",
-        "good",
-        "--allow-wins",
-        "-o",
-        "new",
-    ];
-    let output = run(folder, &args, b"");
+    let args = "build good --profile url --allow-suffixes --allow good --allow-wins -o new";
+    let output = run(folder, args, b"");
     let words = "--allow-empty makes a filter without keys";
     assert!(output.status.code() == Some(2) && text(&output.stderr).contains(words), "{output:?}");
     assert!(!folder.join("new").exists());

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use super::{output, run, text, text_of};
 
 fn script(shell: &str) -> String {
-    let output = run(TempDir::new().unwrap().path(), &["completions", shell], b"");
+    let output = run(TempDir::new().unwrap().path(), &format!("completions {shell}"), b"");
     assert!(output.status.success(), "{}", text(&output.stderr));
     text_of(output.stdout)
 }
@@ -43,7 +43,7 @@ fn every_shell_has_its_script() {
             assert!(script.contains(name), "{shell}: {name}");
         }
     }
-    let output = run(TempDir::new().unwrap().path(), &["completions", "csh"], b"");
+    let output = run(TempDir::new().unwrap().path(), "completions csh", b"");
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("[possible values: bash, "), "{}", text(&output.stderr));
 }

@@ -46,7 +46,7 @@ fn failures_are_one_line_and_exit_code_2() {
             ("chek f.bloom", "'chek'; a similar subcommand exists: 'check'"),
             ("build list -o out --kind ribon", "redisbloom]; a similar value exists: 'ribbon'"),
         ] {
-            let output = run(folder, &args.split(' ').collect::<Vec<_>>(), b"");
+            let output = run(folder, args, b"");
             let error = text(&output.stderr);
             assert_eq!(output.status.code(), Some(2), "{args}: {error}");
             assert!(error.starts_with("bloom-wasm: ") && error.contains(message), "{args}: {error}");
@@ -55,11 +55,11 @@ fn failures_are_one_line_and_exit_code_2() {
         }
         assert!(!folder.join("out").exists());
         // Asking for help isn't a failure, and the answer may be long.
-        for args in [&["help"][..], &["build", "--help"]] {
+        for args in ["help", "build --help"] {
             let output = run(folder, args, b"");
             assert!(output.status.success() && text(&output.stdout).lines().count() > 5);
         }
-        let nothing = run(folder, &[], b"");
+        let nothing = run(folder, "", b"");
         assert!(text(&nothing.stderr).contains("Usage:") && nothing.status.code() == Some(2));
     });
 }

@@ -19,18 +19,18 @@ fn the_examples_of_the_help_run() {
     }
     let lists = folder.join("lists");
     fs::create_dir(&lists).unwrap();
-    assert!(run(&lists, &["feed", "init", "../urls.txt", "--profile", "url"], b"").status.success());
+    assert!(run(&lists, "feed init ../urls.txt --profile url", b"").status.success());
     let mut printed = String::new();
-    for command in [&["build"][..], &["check"], &["feed", "publish"]] {
-        let help = run(folder, &[command, &["--help"]].concat(), b"");
+    for command in ["build", "check", "feed publish"] {
+        let help = run(folder, &format!("{command} --help"), b"");
         let (_, examples) = text(&help.stdout).split_once("Examples:\n").unwrap();
         let examples: Vec<_> =
             examples.lines().map_while(|line| line.strip_prefix("  bloom-wasm ")).collect();
-        assert_eq!(examples.len(), 2, "{command:?}");
+        assert_eq!(examples.len(), 2, "{command}");
         for example in examples {
             let (args, input) = example.split_once(" < ").unwrap_or((example, ""));
             let input = if input.is_empty() { Vec::new() } else { fs::read(folder.join(input)).unwrap() };
-            let output = run(folder, &args.split(' ').collect::<Vec<_>>(), &input);
+            let output = run(folder, args, &input);
             assert!(output.status.success(), "{example}: {}", text(&output.stderr));
             printed += text(&output.stdout);
         }

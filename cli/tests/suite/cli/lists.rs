@@ -17,14 +17,14 @@ fn lists_are_read_as_documented() {
     fs::write(folder.join("packed"), [packed(b"a\nb\n"), packed(b"c\n")].concat()).unwrap();
 
     let abc = blob_of(Profile::Raw, 1e-3, &[b"a", b"b", b"c"]);
-    assert_eq!(build(folder, &["plain"], b"").0, abc);
-    assert_eq!(build(folder, &["packed"], b"").0, abc);
-    assert_eq!(build(folder, &[], b"c\nb\na\n").0, abc);
-    assert_eq!(build(folder, &["-", "plain"], b"a\n").0, abc);
-    let (messy, report, _) = build(folder, &["messy"], b"");
+    assert_eq!(build(folder, "plain", b"").0, abc);
+    assert_eq!(build(folder, "packed", b"").0, abc);
+    assert_eq!(build(folder, "", b"c\nb\na\n").0, abc);
+    assert_eq!(build(folder, "- plain", b"a\n").0, abc);
+    let (messy, report, _) = build(folder, "messy", b"");
     assert_eq!(messy, blob_of(Profile::Raw, 1e-3, &[b"a", b"b", b" c#d", b"c"]));
     assert!(report.contains("4 keys, 1 repeated, 1 comment skipped"), "{report}");
-    assert_eq!(build(folder, &["--allow-empty"], b"").0, blob_of(Profile::Raw, 1e-3, &[]));
+    assert_eq!(build(folder, "--allow-empty", b"").0, blob_of(Profile::Raw, 1e-3, &[]));
 }
 
 /// A line that is too long is counted as skipped, and what comes after it is read. A limit that is exact to the byte,
@@ -48,14 +48,14 @@ fn a_line_that_is_too_long_is_skipped() {
         (format!("{key}xxxxxxx\r\r\r\nlast"), false),
     ] {
         let expected: &[&[u8]] = if is_key { &[key.as_bytes(), b"last"] } else { &[b"last"] };
-        let (blob, said, _) = build(folder, &[], text.as_bytes());
+        let (blob, said, _) = build(folder, "", text.as_bytes());
         assert!(blob == blob_of(Profile::Raw, 1e-3, expected), "{said}");
         assert_ne!(said.contains("1 skipped (longer than 1 MiB)"), is_key, "{said}");
     }
     // The numbers of the lines after several of them.
     let text = format!("{key}x\n{key}x\n{}\nevil[.]com\nevil.com\n", key.repeat(5));
     for text in [text.as_bytes(), &packed(text.as_bytes())] {
-        let (blob, _, warned) = build(folder, &["--profile", "url"], text);
+        let (blob, _, warned) = build(folder, "--profile url", text);
         assert_eq!(blob, url_blob(&["evil.com/"]));
         assert!(
             warned.starts_with("standard input:1: skipped, longer than 1 MiB: \"xxx"),
@@ -74,7 +74,7 @@ fn a_byte_order_mark_stands_at_the_start_of_a_list() {
     let folder = TempDir::new().unwrap();
     let keys: Vec<String> = (0..30_000).map(|i| format!("\u{feff}{i}")).collect();
     let list = format!("\u{feff}{}", keys.join("\n"));
-    let (blob, _, _) = build(folder.path(), &["--fpr", "0.01"], list.as_bytes());
+    let (blob, _, _) = build(folder.path(), "--fpr 0.01", list.as_bytes());
     let keys: Vec<&[u8]> = keys.iter().map(String::as_bytes).collect();
     assert_eq!(blob, blob_of(Profile::Raw, 0.01, &keys));
 }
@@ -108,22 +108,22 @@ fn long_lists_are_read_as_short_ones() {
         places
     };
     for (args, expected) in [
-        (&["packed"][..], places(&|number| format!("packed:{number}"))),
-        (&[], places(&|number| format!("standard input:{number}"))),
+        ("packed", places(&|number| format!("packed:{number}"))),
+        ("", places(&|number| format!("standard input:{number}"))),
         (
-            &["half", "rest"],
+            "half rest",
             places(&|number| {
                 if number > 4600 { format!("rest:{}", number - 4600) } else { format!("half:{number}") }
             }),
         ),
     ] {
-        let (built, _, warned) = build(folder, &[args, &["--profile", "url"]].concat(), list.as_bytes());
-        assert!(built == blob, "{args:?}");
+        let (built, _, warned) = build(folder, &format!("{args} --profile url"), list.as_bytes());
+        assert!(built == blob, "{args}");
         let told: Vec<_> = warned.lines().map(|line| line.split(": ").next().unwrap()).collect();
         assert_eq!(told, expected);
     }
-    let verify = ["verify", "out", "--json", "--members", "half", "--absent", "plain"];
-    let verdict: serde_json::Value = serde_json::from_slice(&run(folder, &verify, b"").stdout).unwrap();
+    let verify = "verify out --json --members half --absent plain";
+    let verdict: serde_json::Value = serde_json::from_slice(&run(folder, verify, b"").stdout).unwrap();
     let some = 4600 - 3;
     assert_eq!((&verdict["members"], &verdict["falseNegatives"]), (&some.into(), &0.into()));
     assert_eq!(verdict["probes"], keys.len() - some);
@@ -134,7 +134,7 @@ fn long_lists_are_read_as_short_ones() {
     flate2::read::GzDecoder::new(torn).read_to_end(&mut readable).unwrap_err();
     let line = 1 + readable.iter().filter(|&&byte| byte == b'\n').count();
     assert!(line > 1000);
-    let output = run(folder, &["build", "torn", "-o", "out"], b"");
+    let output = run(folder, "build torn -o out", b"");
     let error = text(&output.stderr);
     assert!(error.starts_with(&format!("bloom-wasm: torn:{line}: ")), "{line}: {error}");
 }
@@ -147,11 +147,11 @@ fn zeros_after_a_gzip_file_are_no_keys_and_garbage_is_refused() {
     let expected = blob_of(Profile::Raw, 1e-3, &[b"a", b"b", b"c"]);
     for zeros in [0, 1, 200_000] {
         let padded = [&file[..], &vec![0; zeros]].concat();
-        assert_eq!(build(folder, &[], &padded).0, expected, "{zeros} zeros");
+        assert_eq!(build(folder, "", &padded).0, expected, "{zeros} zeros");
         // Another file may follow at once.
         for garbage in [&b"abc\n"[..], &packed(b"d\n")].iter().take(if zeros == 0 { 1 } else { 2 }) {
             fs::write(folder.join("list.gz"), [&padded, *garbage].concat()).unwrap();
-            let output = run(folder, &["build", "list.gz", "-o", "new"], b"");
+            let output = run(folder, "build list.gz -o new", b"");
             let error = text(&output.stderr);
             assert_eq!(output.status.code(), Some(2), "{zeros} zeros, {garbage:?}");
             assert!(error.starts_with("bloom-wasm: list.gz") && error.lines().count() == 1, "{error}");
@@ -184,7 +184,7 @@ const NO_LISTS: [(&[u8], &str); 16] = [
 fn what_is_no_list_is_refused_by_its_name() {
     with_filter(|folder| {
         let refused = |args: &str, stdin: &[u8], name: &str| {
-            let output = run(folder, &args.split(' ').collect::<Vec<_>>(), stdin);
+            let output = run(folder, args, stdin);
             let error = text(&output.stderr);
             assert_eq!(output.status.code(), Some(2), "{args}: {error}");
             assert!(error.contains("this is a") || error.contains("this is UTF"), "{args}: {error}");
@@ -210,7 +210,7 @@ fn what_is_no_list_is_refused_by_its_name() {
         assert!(!folder.join("new").exists());
         // These can be keys, so they are.
         let keys = "BZh9 is a name\nPK\n7z\n";
-        build(folder, &["--fpr", "1e-9"], keys.as_bytes());
+        build(folder, "--fpr 1e-9", keys.as_bytes());
         assert_eq!(text(&checked(folder, keys.as_bytes())), keys);
         assert_eq!(text(&checked(folder, &packed(keys.as_bytes()))), keys);
     });

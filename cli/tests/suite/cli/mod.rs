@@ -26,8 +26,8 @@ use tempfile::TempDir;
 use crate::in_process::declare;
 use crate::program::{output, tool};
 
-fn run(folder: &Path, args: &[&str], stdin: &[u8]) -> Output {
-    output(Command::new(tool()).args(args).current_dir(folder), stdin)
+fn run(folder: &Path, args: &str, stdin: &[u8]) -> Output {
+    output(Command::new(tool()).args(args.split_whitespace()).current_dir(folder), stdin)
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -41,26 +41,26 @@ fn text_of(bytes: Vec<u8>) -> String {
 /// Publishes a feed with these keys and lists in its feed.toml.
 fn publish(folder: &Path, above: &str, lists: &str) -> Output {
     declare(folder, above, lists);
-    run(folder, &["feed", "publish"], b"")
+    run(folder, "feed publish", b"")
 }
 
 /// Builds `out`, and returns it with what was printed on standard output and on standard error.
-fn build(folder: &Path, args: &[&str], stdin: &[u8]) -> (Vec<u8>, String, String) {
-    let output = run(folder, &[&["build", "-o", "out"], args].concat(), stdin);
+fn build(folder: &Path, args: &str, stdin: &[u8]) -> (Vec<u8>, String, String) {
+    let output = run(folder, &format!("build -o out {args}"), stdin);
     let [said, warned] = [&output.stdout, &output.stderr].map(|bytes| text(bytes).to_owned());
-    assert!(output.status.success(), "{args:?}: {warned}");
+    assert!(output.status.success(), "{args}: {warned}");
     (fs::read(folder.join("out")).unwrap(), said, warned)
 }
 
 /// The lines of the keys that `out` takes for maybe present.
 fn checked(folder: &Path, keys: &[u8]) -> Vec<u8> {
-    let output = run(folder, &["check", "out"], keys);
+    let output = run(folder, "check out", keys);
     assert_eq!(output.status.code(), Some(i32::from(output.stdout.is_empty())), "{}", text(&output.stderr));
     output.stdout
 }
 
 fn info(folder: &Path) -> serde_json::Value {
-    serde_json::from_slice(&run(folder, &["info", "out", "--json"], b"").stdout).unwrap()
+    serde_json::from_slice(&run(folder, "info out --json", b"").stdout).unwrap()
 }
 
 /// The blob of these keys, and of no others.
@@ -85,7 +85,7 @@ fn packed(text: &[u8]) -> Vec<u8> {
 fn with_filter(test: impl FnOnce(&Path)) {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("list"), "evil.example\nbad.example\nworse.example\n").unwrap();
-    let output = run(folder.path(), &["build", "list", "-o", "f.bloom"], b"");
+    let output = run(folder.path(), "build list -o f.bloom", b"");
     assert!(output.status.success(), "{}", text(&output.stderr));
     test(folder.path());
 }

@@ -12,7 +12,7 @@ fn tables_and_line_ends_that_would_hide_a_list_are_told() {
     let folder = TempDir::new().unwrap();
     let read = |list: &str, profile: &str| {
         fs::write(folder.path().join("list"), list).unwrap();
-        let output = run(folder.path(), &["build", "list", "-o", "out", "--profile", profile], b"");
+        let output = run(folder.path(), &format!("build list -o out --profile {profile}"), b"");
         (output.status.code().unwrap(), text(&output.stderr).to_owned())
     };
     for profile in ["url", "raw", "password"] {
@@ -32,8 +32,8 @@ fn ten_skipped_lines_are_shown_and_all_are_counted() {
     let long = format!("x y{}", "z".repeat(200));
     fs::write(folder.join("one"), format!("evil.example\n\n*a\n*b\n*c\n*d\u{1b}[31m\n{long}\n*f\n")).unwrap();
     fs::write(folder.join("two"), "*g\n".repeat(1200) + "evil.example\n").unwrap();
-    for output in [&["-o", "out"][..], &["-o", "out", "--json"], &["-o", "-"]] {
-        let output = run(folder, &[&["build", "one", "two", "--profile", "url"], output].concat(), b"");
+    for output in ["-o out", "-o out --json", "-o -"] {
+        let output = run(folder, &format!("build one two --profile url {output}"), b"");
         let warned = text(&output.stderr);
         let places: Vec<_> = warned.lines().map(|line| line.split(": ").next().unwrap()).collect();
         let expected = "one:3 one:4 one:5 one:6 one:7 one:8 two:1 two:2 two:3 two:4 and 1,196 more";
@@ -43,13 +43,13 @@ fn ten_skipped_lines_are_shown_and_all_are_counted() {
             "{warned}"
         );
     }
-    let (blob, said, _) = build(folder, &["one", "two", "--profile", "url"], b"");
+    let (blob, said, _) = build(folder, "one two --profile url", b"");
     assert_eq!(blob, url_blob(&["evil.example/"]));
     assert!(said.contains("1,205 skipped (an adblock rule other than ||host^)"), "{said}");
     assert!(said.contains("1 skipped (not a URL or a host)"), "{said}");
 
     // Skipped lines of lists of non-members are reported as well.
-    let verify = run(folder, &["verify", "out", "--members", "one", "--absent", "two"], b"");
+    let verify = run(folder, "verify out --members one --absent two", b"");
     let said = text(&verify.stdout);
     assert!(said.contains("1 key, 0 false negatives, 5 skipped (an adblock rule"), "{said}");
     assert!(said.contains("0 listed keys, 0 false positives, 1,200 skipped (an adblock rule"), "{said}");
@@ -79,7 +79,7 @@ fn public_suffixes_are_skipped_unless_allowed() {
     ];
     let kept: Vec<_> = lines.iter().filter(|(_, skip, _)| skip.is_empty()).map(|(.., key)| *key).collect();
     fs::write(folder.join("list"), lines.map(|(line, ..)| line).join("\n")).unwrap();
-    let (blob, said, warned) = build(folder, &["list", "--profile", "url"], b"");
+    let (blob, said, warned) = build(folder, "list --profile url", b"");
     assert_eq!(blob, url_blob(&kept));
     assert!(
         said.contains("6 keys") && said.contains("4 skipped (a public suffix; --allow-suffixes"),
@@ -90,11 +90,11 @@ fn public_suffixes_are_skipped_unless_allowed() {
         assert!(line.starts_with(&start) && line.ends_with(&format!("{text:?}")), "{line}");
     }
     assert_eq!(warned.lines().count(), 5);
-    let (blob, _, warned) = build(folder, &["list", "--profile", "url", "--allow-suffixes"], b"");
+    let (blob, _, warned) = build(folder, "list --profile url --allow-suffixes", b"");
     assert_eq!((blob, &*warned), (url_blob(&lines.map(|(.., key)| key)), ""));
     // The rules of the build are those of its verification.
-    for (args, members) in [(&["--allow-suffixes"][..], 11), (&[], 6)] {
-        let args = [&["verify", "out", "--probes", "1", "--json", "--members", "list"], args].concat();
+    for (args, members) in [("--allow-suffixes", 11), ("", 6)] {
+        let args = format!("verify out --probes 1 --json --members list {args}");
         let json: serde_json::Value = serde_json::from_slice(&run(folder, &args, b"").stdout).unwrap();
         assert_eq!((&json["members"], &json["falseNegatives"]), (&members.into(), &0.into()));
     }
@@ -104,7 +104,7 @@ fn public_suffixes_are_skipped_unless_allowed() {
 #[test]
 fn urls_and_hashes_that_are_not_read_as_such_are_pointed_out() {
     let folder = TempDir::new().unwrap();
-    run(folder.path(), &["feed", "keygen", "-o", "key"], b"");
+    run(folder.path(), "feed keygen -o key", b"");
     let urls = "http://a.example/\nevil.com\n# https://c.example/\nhttp-example\n";
     let hash = "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8";
     let counted = format!("{hash}:3\n{}:4\nx\n", hash.replace('5', "6"));
@@ -132,8 +132,7 @@ fn urls_and_hashes_that_are_not_read_as_such_are_pointed_out() {
         ("-o out", &others, of_others),
         ("-o out", &few, of_hashes),
     ] {
-        let output =
-            run(folder.path(), &format!("build {args}").split(' ').collect::<Vec<_>>(), list.as_bytes());
+        let output = run(folder.path(), &format!("build {args}"), list.as_bytes());
         let warned = text(&output.stderr);
         assert!(output.status.success() && warned.contains(hint), "{args}: {warned}");
         assert_eq!(warned.lines().count(), usize::from(!hint.is_empty()), "{args}: {warned}");

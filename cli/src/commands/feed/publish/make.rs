@@ -1,7 +1,6 @@
 //! The next generation, from what `feed.toml` says.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use bloom_wasm::hash::{Hashing, Secret};
@@ -10,7 +9,7 @@ use bloom_wasm::shards::Sharding;
 use bloom_wasm::slots::{LOWEST, LOWEST_URL};
 use bloom_wasm::{Kind, Profile};
 
-use super::report::{self, Said};
+use super::report;
 use crate::args::secret;
 use crate::lists::digests::{ConflictNotices, Conflicts};
 use crate::publishing::declared::{Basis, Declared, Share, Source};
@@ -19,20 +18,21 @@ use crate::publishing::parts;
 use crate::publishing::plan::{Made, Next, Outputs};
 use crate::publishing::publication::Publication;
 use crate::publishing::published::Published;
+use crate::publishing::record::Parts;
 use crate::publishing::refusal::{Lists, Rules};
 use crate::publishing::shards::{Writer, next_tags};
-use crate::publishing::sources::{Gave, Sources};
+use crate::publishing::sources::{Gave, Given, Sources};
 use crate::publishing::split::Split;
 use crate::publishing::whole::{self, Last, include_fpr};
 use crate::streams::Streams;
-use crate::text::{counted, covered_in_words, grouped, in_words, rate};
+use crate::text::{Row, counted, covered_in_words, rate, repeated_in_words};
 
 /// What `feed.toml` says, with the secret.
 pub struct Feed<'a> {
     declared: &'a Declared,
-    identity: Identity,
+    pub identity: Identity,
     hashing: Hashing,
-    shards: Option<u32>,
+    pub shards: Option<u32>,
     secret: Option<Secret>,
     rules: Rules<'a>,
 }
@@ -59,11 +59,6 @@ impl<'a> Feed<'a> {
         Ok(Feed { declared, identity, hashing, shards: basis.shards, secret, rules })
     }
 
-    /// Fails for a feed that contradicts what was published: clients rely on it.
-    pub fn require_same<P: Published>(&self, publication: &Publication<P>) -> Result<()> {
-        publication.known.require_same(&self.identity, self.shards)
-    }
-
     fn sources(&self, before: [Lists; 2]) -> Result<Sources<'_>> {
         let Source::Lists { lists, allow, allow_wins, omitted } = &self.declared.source else {
             bail!("`parts` needs `shards`")
@@ -72,8 +67,8 @@ impl<'a> Feed<'a> {
     }
 
     /// The row about the allowlists, if there are any.
-    fn row_of_allowed(&self, conflicts: &Conflicts, gave: &Gave) -> Option<report::Row> {
-        (!self.rules.allow.is_empty()).then(|| ("allowed", conflicts.in_words(&gave.allow_summary)))
+    fn row_of_allowed(&self, conflicts: &Conflicts, gave: &Gave) -> Option<Row> {
+        (!self.rules.allow.is_empty()).then(|| ("allowed", conflicts.in_words(&gave.allowed.summary)))
     }
 }
 
@@ -81,9 +76,12 @@ impl<'a> Feed<'a> {
 pub struct Generation<'a, P> {
     pub next: Next<'a, P>,
     pub outputs: Outputs,
-    /// The shards that were written already.
-    pub added: Vec<PathBuf>,
-    pub said: Said,
+    pub made: report::Made,
+    /// How the lists were read.
+    pub rows: Vec<Row>,
+    pub notices: ConflictNotices,
+    /// How many keys others cover.
+    pub covered: u64,
 }
 
 /// How each kind of feed is made.
@@ -95,12 +93,15 @@ pub trait Make: Published {
         streams: &mut Streams,
     ) -> Result<Generation<'a, Self>>;
 
-    /// Makes the files of the last list anew, if they were damaged and that can be done.
+    /// Makes the files of the last list anew, if they were damaged and that can be done. Shards aren't made without their
+    /// lists.
     fn again(
-        feed: Option<&Feed>,
-        publication: &Publication<Self>,
-        streams: &mut Streams,
-    ) -> Result<Option<(Made<Self>, Outputs)>>;
+        _feed: Option<&Feed>,
+        _publication: &Publication<Self>,
+        _streams: &mut Streams,
+    ) -> Result<Option<(Made<Self>, Outputs)>> {
+        Ok(None)
+    }
 
     /// Its number of files, and their bytes. With shards, the bytes are those of the shards.
     fn size(&self) -> (u64, u64);
@@ -121,12 +122,13 @@ impl Make for FeedPayload {
         let sources = feed.sources(known.last_lists())?;
         let (mut keys, gave) = sources.read(feed.declared.profile, feed.hashing, streams)?;
         let (count, covered) = (keys.members.len() as u64, keys.covered.len() as u64);
-        let read = counted(count, "key", "keys") + &covered_in_words(covered) + &gave.summary.in_words();
+        let Given { lists, summary } = &gave.members;
+        let read = counted(count, "key", "keys") + &covered_in_words(covered) + &summary.in_words();
         let mut rows = vec![("read", read)];
         rows.extend(feed.row_of_allowed(&keys.conflicts, &gave));
-        allowed(known.objection_to_lists(&gave.lists, &gave.allow, &feed.rules))?;
+        allowed(known.objection_to_lists(lists, &gave.allowed.lists, &feed.rules))?;
         if known.before().is_none() {
-            gave.summary.print_hint(streams);
+            summary.print_hint(streams);
         }
         let is_tagged = keys.tagged.is_some();
         let conflicts = keys.conflicts.kept;
@@ -134,10 +136,10 @@ impl Make for FeedPayload {
         let last = last(publication, &feed.identity, feed.secret.as_ref());
         let next = whole::Next::new(&last, keys)?;
         let changes = next.changes;
-        allowed(known.objection_to_count(count, Some(changes), &gave.lists, &feed.rules))?;
+        allowed(known.objection_to_count(count, Some(changes), lists, &feed.rules))?;
         let whole::Generation { made, outputs, file, because } =
             next.make(&last, feed.declared.expires_in)?;
-        let said = report::Made::Whole {
+        let report = report::Made::Whole {
             added: changes.added,
             removed: changes.removed,
             retagged: is_tagged.then_some(changes.retagged),
@@ -146,15 +148,14 @@ impl Make for FeedPayload {
         };
         let next = Next {
             made,
-            lists: gave.lists,
-            allow: gave.allow,
+            lists: gave.members.lists,
+            allow: gave.allowed.lists,
             conflicts,
             changes: Some(changes),
             tags: next.tags,
             rules: feed.rules,
         };
-        let said = Said { made: said, rows, notices, covered };
-        Ok(Generation { next, outputs, added: Vec::new(), said })
+        Ok(Generation { next, outputs, made: report, rows, notices, covered })
     }
 
     fn again(
@@ -209,38 +210,26 @@ impl Make for ShardsPayload {
         let Publication { dir, folder, known, is_dry, .. } = &*publication;
         let live = known.ours().map(|live| &live.payload);
         let mut writer = Writer::new(dir, folder, live, next_tags(last.as_ref(), &tags)?, *is_dry);
-        let made = match &feed.declared.source {
+        let written = match &feed.declared.source {
             Source::Parts(dir) => of_parts(feed, dir, &sharding, publication, &mut writer),
             Source::Lists { .. } => of_lists(feed, &sharding, publication, &mut writer, streams),
         };
-        match made {
-            Ok((next, outputs, rows)) => {
-                let Writer { written, written_bytes, added, covered, .. } = writer;
-                let tags = next.made.payload.tags_in_words();
-                let made = report::Made::Sharded { shards, written, written_bytes, tags };
-                let said = Said { made, rows, notices: ConflictNotices::default(), covered };
-                Ok(Generation { next, outputs, added, said })
-            }
-            Err(why) => {
-                let added = writer.added;
-                if publication.folder.check().is_ok()
-                    && let Err(error) = publication.take_back(&added, streams)
-                {
-                    let words = in_words(&error);
-                    streams.warn(&format!("what this run wrote may not have been deleted: {words}"));
-                }
-                Err(why)
-            }
-        }
-    }
-
-    /// Shards aren't made without their lists.
-    fn again(
-        _: Option<&Feed>,
-        _: &Publication<Self>,
-        _: &mut Streams,
-    ) -> Result<Option<(Made<Self>, Outputs)>> {
-        Ok(None)
+        let made = written.map(|(gave, conflicts, parts, rows)| {
+            let Declared { expires_in, .. } = *feed.declared;
+            let (made, outputs) = writer.make(feed.identity.clone(), &sharding, expires_in, parts);
+            // The tags that were dropped keep their numbers, without keys.
+            let given = writer.tags.iter().filter(|tag| tags.contains(&&tag.name[..]));
+            let tags = given.map(|tag| (tag.name.clone(), tag.count)).collect();
+            let (lists, allow, rules) = (gave.members.lists, gave.allowed.lists, feed.rules);
+            (Next { made, lists, allow, conflicts, changes: None, tags, rules }, outputs, rows)
+        });
+        let Writer { written, written_bytes, added, covered, .. } = writer;
+        publication.added = added;
+        let (next, outputs, rows) = made?;
+        let tags = next.made.payload.tags_in_words();
+        let made = report::Made::Sharded { shards, written, written_bytes, tags };
+        let notices = ConflictNotices::default();
+        Ok(Generation { next, outputs, made, rows, notices, covered })
     }
 
     fn size(&self) -> (u64, u64) {
@@ -248,15 +237,17 @@ impl Make for ShardsPayload {
     }
 }
 
-type Sharded<'a> = (Next<'a, ShardsPayload>, Outputs, Vec<report::Row>);
+/// What the lists of which shards were made gave, and how many keys are in lists of both kinds; or of which parts they are,
+/// with their hashes; and the rows about either.
+type Written = (Gave, u64, Option<(Parts, Vec<u64>)>, Vec<Row>);
 
-fn of_parts<'a>(
-    feed: &Feed<'a>,
+fn of_parts(
+    feed: &Feed,
     dir: &Path,
     sharding: &Sharding,
     publication: &Publication<ShardsPayload>,
     writer: &mut Writer,
-) -> Result<Sharded<'a>> {
+) -> Result<Written> {
     let known = &publication.known;
     // Those of a generation that was never in place are needed still.
     let parts = known.record.as_ref().and_then(|record| record.parts.as_ref());
@@ -274,21 +265,17 @@ fn of_parts<'a>(
     allowed(known.objection_to_count(writer.keys, None, &none, &feed.rules))?;
     parts::copy(&dir, writer)?;
     let parts = parts::remember(&dir, &writer.entries)?;
-    let expires_in = feed.declared.expires_in;
-    let (made, outputs) = writer.make(feed.identity.clone(), sharding, expires_in, Some(parts));
-    let (lists, allow) = (Lists::new(), Lists::new());
-    let (conflicts, changes, tags, rules) = (0, None, BTreeMap::new(), feed.rules);
-    let next = Next { made, lists, allow, conflicts, changes, tags, rules };
-    Ok((next, outputs, vec![("read", counted(writer.keys, "key", "keys") + ", of parts")]))
+    let rows = vec![("read", counted(writer.keys, "key", "keys") + ", of parts")];
+    Ok((Gave::default(), 0, Some(parts), rows))
 }
 
-fn of_lists<'a>(
-    feed: &Feed<'a>,
+fn of_lists(
+    feed: &Feed,
     sharding: &Sharding,
     publication: &Publication<ShardsPayload>,
     writer: &mut Writer,
     streams: &mut Streams,
-) -> Result<Sharded<'a>> {
+) -> Result<Written> {
     let known = &publication.known;
     let sources = feed.sources(known.last_lists())?;
     // A run that writes nothing may have no state. WASI has no temporary folder, and needs none.
@@ -298,28 +285,19 @@ fn of_lists<'a>(
     };
     let (split, gave) = Split::read(&sources, sharding, &folder, streams)?;
     // Checked before hours of work, and again after it, when the repeated keys are known.
-    let entries = gave.summary.entries();
-    allowed(known.objection_to_lists(&gave.lists, &gave.allow, &feed.rules))?;
-    allowed(known.objection_to_count(entries, None, &gave.lists, &feed.rules))?;
+    let Given { lists, summary } = &gave.members;
+    let entries = summary.entries();
+    allowed(known.objection_to_lists(lists, &gave.allowed.lists, &feed.rules))?;
+    allowed(known.objection_to_count(entries, None, lists, &feed.rules))?;
     if known.before().is_none() {
-        gave.summary.print_hint(streams);
+        summary.print_hint(streams);
     }
     let names = writer.tag_names();
     let conflicts = split.build(feed.identity.fpr, &names, streams, |made| writer.put(made))?;
     let different = writer.keys + conflicts.removed;
-    let repeated = match entries - different {
-        0 => String::new(),
-        repeated => format!(", {} repeated", grouped(repeated)),
-    };
+    let read = counted(different, "key", "keys") + &repeated_in_words(entries - different);
     let covered = covered_in_words(writer.covered);
-    let read = format!("{}{repeated}{covered}{}", counted(different, "key", "keys"), gave.summary.in_words());
-    let mut rows = vec![("read", read)];
+    let mut rows = vec![("read", read + &covered + &summary.in_words())];
     rows.extend(feed.row_of_allowed(&conflicts, &gave));
-    let (made, outputs) = writer.make(feed.identity.clone(), sharding, feed.declared.expires_in, None);
-    // The tags that were dropped keep their numbers, without keys.
-    let given = |name: &str| feed.rules.lists.values().any(|list| list.tag.as_deref() == Some(name));
-    let tags = writer.tags.iter().filter(|tag| given(&tag.name));
-    let tags = tags.map(|tag| (tag.name.clone(), tag.count)).collect();
-    let (lists, allow, rules, conflicts) = (gave.lists, gave.allow, feed.rules, conflicts.kept);
-    Ok((Next { made, lists, allow, conflicts, changes: None, tags, rules }, outputs, rows))
+    Ok((gave, conflicts.kept, None, rows))
 }

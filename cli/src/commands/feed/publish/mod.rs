@@ -9,13 +9,13 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Error, Result, anyhow, ensure};
 use make::{Feed, Generation, Make};
-use report::{Report, Run};
+use report::Report;
 
 use crate::args::number::{self, created_at, parse_time};
 use crate::files::read::place;
 use crate::publishing::declared::{self, Basis, Declared, FILE, Share};
-use crate::publishing::manifest::{FeedPayload, ShardsPayload};
-use crate::publishing::plan::{End, Renewal};
+use crate::publishing::manifest::{FeedPayload, Head, ShardsPayload};
+use crate::publishing::plan::{Plan, Renewal};
 use crate::publishing::publication::{Opened, Publication};
 use crate::publishing::state::StateFolder;
 use crate::streams::{Answer, Streams};
@@ -52,18 +52,18 @@ pub struct PublishArgs {
 }
 
 pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
-    let PublishArgs { file, max_removed, json, quiet, dry_run: is_dry, .. } = args;
+    let PublishArgs { ref file, max_removed, dry_run: is_dry, .. } = args;
     let created_at = args.created_at.map(created_at).transpose()?;
     // Read before the lock is taken: with a wrong clock, WASI ends the tool, and the lock would stay.
     let clock = number::now()?;
-    let (basis, declared) = declared::read(&file)?;
-    require_private(&file, &basis, &declared)?;
+    let (basis, declared) = declared::read(file)?;
+    require_private(file, &basis, &declared)?;
     let folder = if is_dry {
         StateFolder::look(&basis.state)
     } else {
         fs::create_dir_all(&basis.public).with_context(|| basis.public.display().to_string())?;
         // Only now do all paths lead somewhere.
-        require_private(&file, &basis, &declared)?;
+        require_private(file, &basis, &declared)?;
         StateFolder::open(&basis.state)?
     };
     let record = folder.load()?;
@@ -74,51 +74,37 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     let opened = Opened { folder, record, clock, created_at, grace, is_dry };
     let feed = declared.as_ref().map_err(|why| anyhow!(in_words(why)));
     let feed = feed.and_then(|declared| Feed::new(&basis, declared, max_removed));
-    let run = Run { json, quiet, is_dry };
     if is_sharded {
-        publish(feed, Publication::<ShardsPayload>::open(&basis, opened, streams)?, &run, streams)
+        publish(feed, Publication::<ShardsPayload>::open(&basis, opened, streams)?, &args, streams)
     } else {
-        publish(feed, Publication::<FeedPayload>::open(&basis, opened, streams)?, &run, streams)
+        publish(feed, Publication::<FeedPayload>::open(&basis, opened, streams)?, &args, streams)
     }
 }
 
 fn publish<P: Make>(
     feed: Result<Feed>,
     mut publication: Publication<P>,
-    run: &Run,
+    args: &PublishArgs,
     streams: &mut Streams,
 ) -> Result<Answer> {
     let is_first = publication.known.before().is_none();
     let conflicts = publication.known.record.as_ref().map(|record| record.conflicts);
-    let feed = match feed {
-        Ok(feed) => feed,
-        Err(why) => return Err(refused(None, publication, why, &[], streams)),
-    };
-    let made = feed.require_same(&publication).and_then(|()| P::make(&feed, &mut publication, streams));
-    let Generation { next, outputs, added, said } = match made {
-        Ok(made) => made,
-        Err(why) => return Err(refused(Some(&feed), publication, why, &[], streams)),
-    };
-    // Building may have taken hours.
-    publication.look_at_clock()?;
-    let plan = publication.known.plan(Ok(&next), None)?;
-    let published = match &plan.end {
-        End::Published(payload) => Some(payload.clone()),
-        End::Unchanged => None,
-        End::Refused { why, .. } => {
-            return Err(refused(Some(&feed), publication, anyhow!("{why}"), &added, streams));
+    let (feed, done) = match feed {
+        Ok(feed) => {
+            let done = go_on(&feed, &mut publication, streams);
+            (Some(feed), done)
         }
+        Err(why) => (None, Err(why)),
     };
-    if !run.is_dry
-        && let Err(why) = publication.carry_out(&plan, Some(&outputs), streams)
-    {
-        return Err(refused(Some(&feed), publication, why, &added, streams));
-    }
-    if published.is_some() && !run.quiet {
-        said.notices.removed.print(streams);
+    let (Generation { next, made, rows, notices, covered, .. }, published, plan) = match done {
+        Ok(done) => done,
+        Err(why) => return Err(refused(feed.as_ref(), publication, why, streams)),
+    };
+    if published.is_some() && !args.quiet {
+        notices.removed.print(streams);
     }
     if conflicts != Some(next.conflicts) {
-        said.notices.kept.print(streams);
+        notices.kept.print(streams);
     }
     if let Some(payload) = &published {
         publication.warn_if_expired(payload.head(), streams);
@@ -131,9 +117,42 @@ fn publish<P: Make>(
     let is_new = published.is_some();
     let live = published.or_else(|| publication.known.ours().map(|live| live.payload.clone()));
     let live = live.context("the manifest is gone")?;
-    let report = Report::new(&live, live.size(), said.made, said.covered, is_new, run.is_dry);
-    report.print(run, said.rows, publication.signers_in_words(), &plan.steps, streams)?;
+    let (files, byte_length) = live.size();
+    let &Head { ref identity, generation, count, expires, .. } = live.head();
+    let report = Report {
+        feed_id: &identity.feed_id,
+        generation,
+        published: is_new,
+        count,
+        covered,
+        made,
+        files,
+        byte_length,
+        expires,
+        dry_run: args.dry_run,
+    };
+    if !args.quiet {
+        report.print(args.json, rows, publication.signers_in_words(), &plan, streams)?;
+    }
     Ok(Answer::Yes)
+}
+
+/// Makes the next generation, and puts it in place. Returns it, what its manifest says if it has a new one, and what was
+/// done.
+fn go_on<'a, P: Make>(
+    feed: &Feed<'a>,
+    publication: &mut Publication<P>,
+    streams: &mut Streams,
+) -> Result<(Generation<'a, P>, Option<P>, Plan)> {
+    publication.known.require_same(&feed.identity, feed.shards)?;
+    let generation = P::make(feed, publication, streams)?;
+    // Building may have taken hours.
+    publication.look_at_clock()?;
+    let (published, plan) = publication.known.publish(&generation.next)?;
+    if !publication.is_dry {
+        publication.carry_out(&plan, Some(&generation.outputs), streams)?;
+    }
+    Ok((generation, published, plan))
 }
 
 /// Why the next generation was refused, and what became of the last one. Clients must not lose the list that they have
@@ -142,7 +161,6 @@ fn refused<P: Make>(
     feed: Option<&Feed>,
     mut publication: Publication<P>,
     why: Error,
-    added: &[PathBuf],
     streams: &mut Streams,
 ) -> Error {
     // If another run has taken over, nothing is this one's any more.
@@ -152,7 +170,7 @@ fn refused<P: Make>(
     let last = publication.known.last.as_ref().map(|last| last.text.clone());
     let words = in_words(&why);
     if !publication.is_dry
-        && let Err(error) = publication.recover(added, streams)
+        && let Err(error) = publication.recover(streams)
     {
         streams.warn(&format!("what this run wrote may not have been deleted: {}", in_words(&error)));
     }
@@ -160,7 +178,7 @@ fn refused<P: Make>(
     if publication.known.last.as_ref().is_some_and(|now| last.as_ref() != Some(&now.text)) {
         return why;
     }
-    let renewed = renew(feed, &mut publication, &words, streams);
+    let renewed = renew(feed, &mut publication, streams);
     let stays = publication.stays().map_or(String::new(), |stays| format!("; {stays}"));
     match renewed {
         Err(error) => anyhow!("{words}: {}{stays}", in_words(&error)),
@@ -185,7 +203,6 @@ fn refused<P: Make>(
 fn renew<P: Make>(
     feed: Option<&Feed>,
     publication: &mut Publication<P>,
-    why: &str,
     streams: &mut Streams,
 ) -> Result<Renewal> {
     publication.look_at_clock()?;
@@ -194,17 +211,14 @@ fn renew<P: Make>(
         Err(_) => None,
     };
     let (again, outputs) = again.unzip();
-    let plan = publication.known.plan(Err(why.to_owned()), again.as_ref())?;
+    let (renewal, plan) = publication.known.renew(again.as_ref())?;
     if !publication.is_dry {
         publication.carry_out(&plan, outputs.as_ref(), streams)?;
-        if let (Some(_), Some(live)) = (plan.put(), publication.known.ours()) {
+        if let (Renewal::Signed(_), Some(live)) = (renewal, publication.known.ours()) {
             publication.warn_if_expired(live.payload.head(), streams);
         }
     }
-    match plan.end {
-        End::Refused { renewal, .. } => Ok(renewal),
-        End::Published(_) | End::Unchanged => Err(anyhow!("a list was published that isn't there")),
-    }
+    Ok(renewal)
 }
 
 /// Fails if the state, a key or the secret is in the folder that is served.

@@ -3,50 +3,32 @@
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use crate::lists::digests::ConflictNotices;
-use crate::publishing::manifest::{File, ManifestPayload};
+use crate::publishing::manifest::File;
 use crate::publishing::plan::Step;
 use crate::streams::{Streams, unless_closed};
-pub use crate::text::Row;
-use crate::text::{counted, grouped, per_key, time_in_words};
-
-/// How it says it.
-pub struct Run {
-    pub json: bool,
-    pub quiet: bool,
-    pub is_dry: bool,
-}
-
-/// What was made, the rows that say how the lists were read, the keys that are listed and allowed, and how many keys others
-/// cover.
-pub struct Said {
-    pub made: Made,
-    pub rows: Vec<Row>,
-    pub notices: ConflictNotices,
-    pub covered: u64,
-}
+use crate::text::{Row, counted, grouped, per_key, time_in_words};
 
 /// What a run did, for programs.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
-    feed_id: String,
+pub struct Report<'a> {
+    pub feed_id: &'a str,
     /// The generation in place, and whether this run made it.
-    generation: u64,
-    published: bool,
-    count: u64,
+    pub generation: u64,
+    pub published: bool,
+    pub count: u64,
     /// How many of the keys others cover.
-    covered: u64,
+    pub covered: u64,
     #[serde(flatten)]
-    made: Made,
+    pub made: Made,
     /// All files of the feed: their number and bytes. With shards, the bytes are those of the shards.
-    files: u64,
-    byte_length: u64,
+    pub files: u64,
+    pub byte_length: u64,
     /// In milliseconds since 1970.
-    expires: u64,
+    pub expires: u64,
     /// Whether it only said what would be done.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    dry_run: bool,
+    pub dry_run: bool,
 }
 
 /// What a run made.
@@ -78,34 +60,11 @@ pub enum Made {
     },
 }
 
-impl Report {
-    pub fn new(
-        payload: &impl ManifestPayload,
-        (files, byte_length): (u64, u64),
-        made: Made,
-        covered: u64,
-        published: bool,
-        dry_run: bool,
-    ) -> Self {
-        let head = payload.head();
-        Report {
-            feed_id: head.identity.feed_id.clone(),
-            generation: head.generation,
-            published,
-            count: head.count,
-            covered,
-            made,
-            files,
-            byte_length,
-            expires: head.expires,
-            dry_run,
-        }
-    }
-
-    /// Prints it, unless nobody wants to see it. The first rows say how the lists were read.
+impl Report<'_> {
+    /// Prints it. The first rows say how the lists were read.
     pub fn print(
         &self,
-        run: &Run,
+        json: bool,
         mut rows: Vec<Row>,
         signers: String,
         steps: &[Step],
@@ -115,20 +74,15 @@ impl Report {
             format!("generation {}, which expires {}", self.generation, time_in_words(self.expires));
         rows.extend(self.rows());
         rows.push(("signed", signers));
-        if run.is_dry {
+        if self.dry_run {
             rows.extend(steps.iter().map(|step| ("would", step.in_words())));
             let unchanged = if self.published { "" } else { "unchanged, " };
             rows.push(("result", unchanged.to_owned() + &generation));
         } else {
             rows.push((if self.published { "wrote" } else { "unchanged" }, generation));
         }
-        let printed = match (run.quiet, run.json) {
-            (true, _) => Ok(()),
-            (_, true) => streams.print_json(self),
-            _ => streams.print_rows(&rows),
-        };
-        let printed = unless_closed(printed);
-        if self.published && !run.is_dry {
+        let printed = unless_closed(if json { streams.print_json(self) } else { streams.print_rows(&rows) });
+        if self.published && !self.dry_run {
             return printed.with_context(|| format!("generation {} is published", self.generation));
         }
         printed
