@@ -574,6 +574,12 @@ export default {
     },
     {
       file: "cli/src/publishing/parts.rs",
+      from: "is_part && !ours.contains(&name)",
+      to: "is_part && ours.is_empty()",
+      test: "shards::parts",
+    },
+    {
+      file: "cli/src/publishing/parts.rs",
       from: ".filter(|(_, entry)| entry.count > 0)",
       to: ".filter(|_| true)",
       test: "shards::parts",

@@ -5,7 +5,7 @@
 //! times may differ in a copy of the folder, or on a machine that builds a shard.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use bloom_wasm::Profile;
 use bloom_wasm::hash::Secret;
-use bloom_wasm::shards::{Entry, MAX_SHARD, MAX_SHARDS, Sharding};
+use bloom_wasm::shards::{Entry, MAX_SHARD, Sharding};
 
 use super::manifest;
 use super::record::{DigestFile, Parts};
@@ -22,22 +22,25 @@ use super::state::StateFolder;
 use crate::files::blob::decode;
 use crate::files::read;
 
-/// What `feed build-shard` calls the file of a shard.
-pub fn file_of_shard(shard: u32) -> String {
-    format!("shard-{shard:05}.bloom")
+/// What `feed build-shard` calls the file of a shard. Its bytes don't tell which shard of how many it is; in the place of
+/// another one, its members would be absent.
+pub fn file_of_shard(shard: u32, shards: u32) -> String {
+    format!("shard-{shard:05}-of-{shards:05}.bloom")
 }
 
 /// The entries of all parts, which must be those of a generation of this feed.
 pub fn read(dir: &Path, sharding: &Sharding, fpr: f64, secret: Option<&Secret>) -> Result<Vec<Entry>> {
-    let names =
-        || -> io::Result<HashSet<_>> { fs::read_dir(dir)?.map(|file| Ok(file?.file_name())).collect() };
-    let names = names().with_context(|| dir.display().to_string())?;
-    let mut others = (sharding.shards()..MAX_SHARDS).map(file_of_shard);
-    if let Some(other) = others.find(|other| names.contains(OsStr::new(other))) {
-        bail!("{}: the feed has {} shards", dir.join(other).display(), sharding.shards());
+    let shards = sharding.shards();
+    let ours: HashSet<OsString> = (0..shards).map(|shard| file_of_shard(shard, shards).into()).collect();
+    for file in fs::read_dir(dir).with_context(|| dir.display().to_string())? {
+        let name = file.with_context(|| dir.display().to_string())?.file_name();
+        let is_part =
+            name.to_str().is_some_and(|name| name.starts_with("shard-") && name.ends_with(".bloom"));
+        let is_other = is_part && !ours.contains(&name);
+        ensure!(!is_other, "{}: the feed has {shards} shards", dir.join(&name).display());
     }
     let part = |shard| -> Result<Entry> {
-        let path = dir.join(file_of_shard(shard));
+        let path = dir.join(file_of_shard(shard, shards));
         let name = || path.display().to_string();
         let bytes = read::regular(&path, MAX_SHARD.into())?;
         let entry = entry_of(&bytes).with_context(name)?;
@@ -53,12 +56,12 @@ pub fn read(dir: &Path, sharding: &Sharding, fpr: f64, secret: Option<&Secret>) 
         ensure!(is_ours, "{}: its profile or secret is not that of the feed", name());
         Ok(Entry { count: count(&blob).with_context(name)?, ..entry })
     };
-    let entries = (0..sharding.shards()).map(part).collect::<Result<Vec<_>>>()?;
+    let entries = (0..shards).map(part).collect::<Result<Vec<_>>>()?;
     // The first bits of their digests differ, so no two shards with keys are the same.
     let mut first = HashMap::new();
     for (shard, entry) in (0..).zip(&entries).filter(|(_, entry)| entry.count > 0) {
         if let Some(other) = first.insert(entry.sha256, shard) {
-            bail!("{}: this is the part of shard {other}", dir.join(file_of_shard(shard)).display());
+            bail!("{}: this is the part of shard {other}", dir.join(file_of_shard(shard, shards)).display());
         }
     }
     Ok(entries)
@@ -66,8 +69,10 @@ pub fn read(dir: &Path, sharding: &Sharding, fpr: f64, secret: Option<&Secret>) 
 
 /// Copies them into the folder of the feed.
 pub fn copy(dir: &Path, writer: &mut Writer) -> Result<()> {
-    for (shard, sha256) in (0..).zip(writer.entries.iter().map(|entry| entry.sha256).collect::<Vec<_>>()) {
-        let path = dir.join(file_of_shard(shard));
+    let hashes: Vec<_> = writer.entries.iter().map(|entry| entry.sha256).collect();
+    let shards = u32::try_from(hashes.len())?;
+    for (shard, sha256) in (0..shards).zip(hashes) {
+        let path = dir.join(file_of_shard(shard, shards));
         let bytes = read::regular(&path, MAX_SHARD.into())?;
         ensure!(entry_of(&bytes)?.sha256 == sha256, "{}: it has changed meanwhile", path.display());
         writer.write(sha256, &bytes)?;
@@ -85,8 +90,9 @@ pub fn remember(dir: &Path, entries: &[Entry]) -> Result<(Parts, Vec<u64>)> {
 /// Deletes the parts that were published, also by a run that was killed before it could; others may have been built since.
 pub fn delete(parts: &Parts, folder: &StateFolder) -> Result<()> {
     let hashes = folder.read(&parts.hashes)?;
-    for (shard, hash) in (0..MAX_SHARDS).zip(&hashes).rev() {
-        let path = parts.dir.join(file_of_shard(shard));
+    let shards = u32::try_from(hashes.len())?;
+    for (shard, hash) in (0..shards).zip(&hashes).rev() {
+        let path = parts.dir.join(file_of_shard(shard, shards));
         delete_if(&path, *hash, || folder.check()).with_context(|| path.display().to_string())?;
     }
     Ok(())

@@ -210,7 +210,10 @@ fn a_keyed_feed_with_shards() {
     build(0, " --secret-file @secret");
     build(1, "");
     let (code, _, err) = tool.run_with(of_parts("secret = 'secret'"), b"");
-    assert!(code == 2 && err.contains("shard-00001.bloom: this is not the secret of the filter"), "{err}");
+    assert!(
+        code == 2 && err.contains("shard-00001-of-00002.bloom: this is not the secret of the filter"),
+        "{err}"
+    );
     let (code, _, err) =
         tool.run_with("feed build-shard --shards 2 --index 0 -o @parts --secret-file @secret", b"");
     assert!(code == 2 && err.contains("--seed"), "{err}");

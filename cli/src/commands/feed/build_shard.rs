@@ -71,7 +71,7 @@ pub fn run(args: ShardArgs, streams: &mut Streams) -> Result<Answer> {
     let fpr = args.fpr.unwrap_or(profile.default_fpr());
     let made = Shard::new(&sharding, fpr, args.index, digests, &[], None, None)?;
     fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
-    let path = args.output.join(file_of_shard(args.index));
+    let path = args.output.join(file_of_shard(args.index, args.shards));
     write::publish(&path, &made.bytes, || Ok(()))?;
     let row = ("wrote", format!("{}, {}", path.display(), counted(made.entry.count.into(), "key", "keys")));
     unless_closed(streams.print_rows(&[row]))?;

@@ -58,7 +58,7 @@ fn jobs(folder: &TempDir, range: std::ops::Range<u32>) {
 }
 
 fn part(folder: &TempDir, shard: u64) -> PathBuf {
-    folder.path().join(format!("parts/shard-{shard:05}.bloom"))
+    folder.path().join(format!("parts/shard-{shard:05}-of-00004.bloom"))
 }
 
 /// Describes the feed of parts that had a list before.
@@ -120,7 +120,7 @@ fn killed(folder: &TempDir, is_remembered: bool) -> Vec<u8> {
 fn only_the_first_is_missing(folder: &TempDir) {
     let dir = folder.path().join("out");
     let before = payload(&dir);
-    refused(folder, PUBLISH, "shard-00000.bloom: No such file");
+    refused(folder, PUBLISH, "shard-00000-of-00004.bloom: No such file");
     assert_eq!(payload(&dir), before);
     // What was built since has stayed.
     assert!((1..4).all(|shard| part(folder, shard).exists()));
@@ -206,7 +206,7 @@ fn shards_that_were_published_are_spent() {
                 of_parts(&folder, "out", "others", "profile = 'raw'\nshards = 4\ndropped = ['list']");
             }
         }
-        refused(&folder, PUBLISH, "shard-00000.bloom: No such file");
+        refused(&folder, PUBLISH, "shard-00000-of-00004.bloom: No such file");
         assert!(files(&folder.path().join("parts")).is_empty());
         of_four_parts(&folder);
         // Those that change nothing are used up, too.
@@ -241,7 +241,7 @@ fn a_published_shard_that_cannot_be_deleted_is_told() {
     killed(&folder, true);
     fs::remove_file(part(&folder, 1)).unwrap();
     fs::create_dir(part(&folder, 1)).unwrap();
-    let stuck = "shard-00001.bloom: this is not a file";
+    let stuck = "shard-00001-of-00004.bloom: this is not a file";
     write(&folder, "list", keys(0..1050));
     begin(&folder, "out", 4, "grace = '0s'");
     let (code, said, err) = tool(&folder, PUBLISH);
@@ -279,7 +279,7 @@ fn parts_that_are_none_of_the_feed_are_refused() {
     refused(&folder, PUBLISH, "parts: No such file");
     jobs(&folder, 0..1000);
     fs::remove_file(part(&folder, 2)).unwrap();
-    refused(&folder, PUBLISH, "shard-00002.bloom: No such file");
+    refused(&folder, PUBLISH, "shard-00002-of-00004.bloom: No such file");
     let build = |shard: u64, options: &str| {
         done(&folder, &format!("feed build-shard --shards 4 --index {shard}{options} -o @parts"))
     };
@@ -289,17 +289,17 @@ fn parts_that_are_none_of_the_feed_are_refused() {
         (" --profile password --fpr 1e-3", "its profile or secret is not that of the feed"),
     ] {
         build(2, options);
-        refused(&folder, PUBLISH, &format!("shard-00002.bloom: {words}"));
+        refused(&folder, PUBLISH, &format!("shard-00002-of-00004.bloom: {words}"));
     }
     write(&folder, "list", keys(0..100));
     for options in ["--name n @list", "--tag a=@list"] {
-        done(&folder, &format!("build {options} -o @parts/shard-00002.bloom"));
+        done(&folder, &format!("build {options} -o @parts/shard-00002-of-00004.bloom"));
         refused(&folder, PUBLISH, "`feed build-shard` didn't make this");
     }
     job(&folder, 2, 0..1000);
     for (above, words) in [
-        ("shards = 2", "shard-00002.bloom: the feed has 2 shards"),
-        ("shards = 8", "shard-00004.bloom: No such file"),
+        ("shards = 2", "-of-00004.bloom: the feed has 2 shards"),
+        ("shards = 8", "-of-00004.bloom: the feed has 8 shards"),
         ("shards = 4\n[allow]\ngood = 'list'", "`parts` can't be combined with [lists], [allow] or `tags`"),
     ] {
         with(above);
@@ -318,8 +318,8 @@ fn parts_that_are_none_of_the_feed_are_refused() {
     // Two jobs for one shard would lose the keys of the other.
     jobs(&folder, 0..1000);
     fs::copy(part(&folder, 1), part(&folder, 2)).unwrap();
-    refused(&folder, PUBLISH, "shard-00002.bloom: this is the part of shard 1");
+    refused(&folder, PUBLISH, "shard-00002-of-00004.bloom: this is the part of shard 1");
     // Parts with another profile than the feed are refused later too.
     (0..4).for_each(|shard| drop(build(shard, " --profile password --lowercase --fpr 1e-3")));
-    refused(&folder, PUBLISH, "shard-00000.bloom: its profile or secret is not that of the feed");
+    refused(&folder, PUBLISH, "shard-00000-of-00004.bloom: its profile or secret is not that of the feed");
 }
