@@ -20,11 +20,11 @@ export interface FeedOptions extends OpeningOptions {
   /** The most bytes that all files together may have. By default only memory is the limit. */
   maxBytes?: number;
   /**
-   * The URL of the manifest in a copy of the feed's folder that comes with your app: a file of an extension or a page, or
-   * a `file:` URL. If the cache has nothing, it answers at once, so that a first start needs no network; otherwise the
-   * first update takes it if it is newer. It is verified like everything else, but may have expired. What it has isn't
-   * fetched again. If it can't be used, or not within ten seconds (or `timeout`), {@link Feed.packagedError} says why, and the feed does
-   * without it.
+   * The URL of the manifest in a copy of the feed's folder that comes with your app: a file of an extension or a page,
+   * or a `file:` URL. If the cache has nothing, it answers at once, so that a first start needs no network; otherwise
+   * the first update takes it if it is newer. It is verified like everything else, but may have expired. What it has
+   * isn't fetched again. If it can't be used, or not within ten seconds (or `timeout`), {@link Feed.packagedError} says
+   * why, and the feed does without it.
    */
   packaged?: string | URL;
 }
@@ -131,9 +131,10 @@ export class Feed extends Generations {
    * Fetches what is new. Resolves with true once a newer generation is in place, and with false if there is none. A
    * manifest that is up to ten minutes older, as a lagging CDN node may send, counts as nothing new.
    *
-   * If it fails, the generation in place stays, and the promise rejects with the codes of `openFeed`, or with `freed`
-   * if the feed was closed. Files that had arrived completely aren't fetched again. If an update is under way, this
-   * joins it. The signal ends only this wait, and the transfer too if nobody else waits for it.
+   * If it fails, the generation in place stays, or that of a cache which answered late is put there. The promise
+   * rejects with the codes of `openFeed`, or with `freed` if the feed was closed. Files that had arrived completely
+   * aren't fetched again. If an update is under way, this joins it. The signal ends only this wait, and the transfer
+   * too if nobody else waits for it.
    */
   async update(options?: UpdateOptions): Promise<boolean> {
     const follower = clientOf<Follower>(this);

@@ -20,8 +20,8 @@ export interface LoadOptions extends DecodeOptions {
   /** Called after each chunk. `total` is undefined if the length is unknown, as in a compressed transfer. */
   onProgress?: (progress: { loaded: number; total: number | undefined }) => void;
   /**
-   * The longest blob to accept, in bytes after decompression. A longer one throws `too_large`, at once if its length is
-   * known. By default only memory is the limit.
+   * The longest blob to accept, in bytes after decompression, 0 or more. A longer one throws `too_large`, at once if
+   * its length is known. By default only memory is the limit.
    */
   maxBytes?: number;
   /**
