@@ -89,6 +89,11 @@ pub fn remember(dir: &Path, entries: &[Entry]) -> Result<(Parts, Vec<u64>)> {
 
 /// Deletes the parts that were published, also by a run that was killed before it could; others may have been built since.
 pub fn delete(parts: &Parts, folder: &StateFolder) -> Result<()> {
+    let name = || parts.dir.display().to_string();
+    // Nobody knows whether they have gone with it, or come back elsewhere.
+    let words =
+        "parts that were published are in no folder of this name any more; if they are gone, make it again";
+    ensure!(parts.dir.try_exists().with_context(name)?, "{}: {words}", name());
     let hashes = folder.read(&parts.hashes)?;
     let shards = u32::try_from(hashes.len())?;
     for (shard, hash) in (0..shards).zip(&hashes).rev() {

@@ -194,13 +194,24 @@ fn an_unfinished_generation_is_put_in_place_if_the_next_is_refused() {
 /// Whatever comes next: an old manifest that a host puts back, the same parts again, or parts from another folder.
 #[test]
 fn shards_that_were_published_are_spent() {
-    for what in ["manifest", "again", "folder"] {
+    for what in ["manifest", "again", "folder", "moved"] {
         let folder = TempDir::new().unwrap();
         jobs(&folder, 0..1100);
         let before = killed(&folder, true);
         match what {
             "manifest" => fs::write(manifest(&folder), before).unwrap(),
             "again" => jobs(&folder, 0..1100),
+            "moved" => {
+                let [parts, others] = ["parts", "others"].map(|name| folder.path().join(name));
+                fs::rename(&parts, &others).unwrap();
+                of_parts(&folder, "out", "others", "profile = 'raw'\nshards = 4\ndropped = ['list']");
+                let (code, _, err) = tool(&folder, PUBLISH);
+                let is_told =
+                    err.contains("parts that were published are in no folder of this name any more");
+                assert!(code == 2 && is_told, "{code} {err}");
+                fs::rename(&others, &parts).unwrap();
+                fs::create_dir(others).unwrap();
+            }
             _ => {
                 fs::create_dir(folder.path().join("others")).unwrap();
                 of_parts(&folder, "out", "others", "profile = 'raw'\nshards = 4\ndropped = ['list']");
