@@ -77,7 +77,8 @@ pub enum Source {
 }
 
 /// A list, of members or of keys that must be absent.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(test, derive(Default))]
 pub struct List {
     pub file: PathBuf,
     /// The same as it is written.
@@ -217,7 +218,7 @@ struct File {
 /// A path alone, or a table.
 struct ListEntry(ListTable);
 
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct ListTable {
     file: PathBuf,
@@ -239,7 +240,8 @@ impl<'de> Deserialize<'de> for ListEntry {
             }
 
             fn visit_str<E>(self, path: &str) -> Result<ListTable, E> {
-                Ok(ListTable { file: path.into(), ..ListTable::default() })
+                let file = path.into();
+                Ok(ListTable { file, tag: None, allow_empty: false, min_keys: None, max_removed: None })
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ListTable, A::Error> {

@@ -11,7 +11,7 @@ use bloom_wasm::shards::Sharding;
 
 use crate::args::number::parse_fpr;
 use crate::args::profile::{PasswordArgs, ProfileArg};
-use crate::args::secret::SecretArgs;
+use crate::args::secret::{SecretArgs, new_seed};
 use crate::files::write;
 use crate::lists::spill;
 use crate::publishing::parts::file_of_shard;
@@ -56,7 +56,7 @@ pub fn run(args: ShardArgs, streams: &mut Streams) -> Result<Answer> {
     ensure!(profile != Profile::Url, "the digest of a URL doesn't tell its shard; use `feed publish`");
     let secret = args.secret.read()?;
     ensure!(secret.is_none() || args.seed.is_some(), "--secret-file needs --seed, the same for all shards");
-    let hashing = Hashing::new(args.seed.unwrap_or(0), secret.as_ref());
+    let hashing = Hashing::new(new_seed(args.seed, secret.as_ref())?, secret.as_ref());
     let sharding = Sharding::new(profile, hashing, args.shards)?;
     ensure!(args.index < args.shards, "--index must be below --shards");
     let mut bytes = Vec::new();

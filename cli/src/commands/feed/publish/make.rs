@@ -93,15 +93,12 @@ pub trait Make: Published {
         streams: &mut Streams,
     ) -> Result<Generation<'a, Self>>;
 
-    /// Makes the files of the last list anew, if they were damaged and that can be done. Shards aren't made without their
-    /// lists.
+    /// Makes the files of the last list anew, if they were damaged and that can be done.
     fn again(
-        _feed: Option<&Feed>,
-        _publication: &Publication<Self>,
-        _streams: &mut Streams,
-    ) -> Result<Option<(Made<Self>, Outputs)>> {
-        Ok(None)
-    }
+        feed: Option<&Feed>,
+        publication: &Publication<Self>,
+        streams: &mut Streams,
+    ) -> Result<Option<(Made<Self>, Outputs)>>;
 
     /// Its number of files, and their bytes. With shards, the bytes are those of the shards.
     fn size(&self) -> (u64, u64);
@@ -230,6 +227,15 @@ impl Make for ShardsPayload {
         let made = report::Made::Sharded { shards, written, written_bytes, tags };
         let notices = ConflictNotices::default();
         Ok(Generation { next, outputs, made, rows, notices, covered })
+    }
+
+    /// Shards aren't made without their lists.
+    fn again(
+        _: Option<&Feed>,
+        _: &Publication<Self>,
+        _: &mut Streams,
+    ) -> Result<Option<(Made<Self>, Outputs)>> {
+        Ok(None)
     }
 
     fn size(&self) -> (u64, u64) {
