@@ -3,7 +3,7 @@
  * run test:scale` what takes hours or gigabytes. No tier repeats another. Each runs its rows of steps in parallel.
  */
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { install } from "../pkg-tests/helpers/install.mjs";
@@ -15,10 +15,12 @@ const started = performance.now();
 const seconds = (since) => `${Math.round((performance.now() - since) / 1000)} s`;
 const folder = mkdtempSync(join(tmpdir(), "bloom-wasm-"));
 const table = join(folder, "table");
+const crashes = join(folder, "crashes");
 const env = {
   ...process.env,
   BLOOM_WASM_TABLE: table,
   BLOOM_WASM_MISSING: join(folder, "missing"),
+  BLOOM_WASM_CRASHES: crashes,
   // Nothing is compiled twice here, so incremental data would be wasted. Nor is anything debugged.
   CARGO_INCREMENTAL: "0",
   CARGO_PROFILE_DEV_DEBUG: "0",
@@ -57,8 +59,18 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
 /** No step takes half as long, even with both cores kept busy. What takes hours has limits of its own. */
 const HANGS = 60 * 60_000;
 
-/** Runs a command and shows, when it has ended, what it printed. After a failure nothing more begins. */
-async function step(command, variables = {}) {
+/** The files of tests that failed, as their report says, if a browser crashed in each of them; otherwise none. */
+function crashed(report) {
+  const files = [...new Set(Array.from(report.matchAll(/^test at (.+?):\d+:\d+$/gm), ([, file]) => file))];
+  const known = readFileSync(crashes, "utf8").split("\n");
+  return files.every((file) => known.includes(join(root, file))) ? files : [];
+}
+
+/**
+ * Runs a command and shows, when it has ended, what it printed. After a failure nothing more begins. But files of tests
+ * that failed because their browser crashed run once more: Chromium crashes by itself once in some thousand starts.
+ */
+async function step(command, variables = {}, again = true) {
   if (failed) return;
   const begun = performance.now();
   const [program, ...args] = command.split(" ");
@@ -81,7 +93,11 @@ async function step(command, variables = {}) {
   const shown = [...Object.entries(variables).map((pair) => pair.join("=")), command].join(" ");
   console.log(`test: ${shown}: ${status === 0 ? "passed" : `FAILED (${status})`} in ${seconds(begun)}`);
   process.stdout.write(Buffer.concat(printed));
-  if (status !== 0) failed++;
+  if (status === 0) return;
+  const files = again ? crashed(Buffer.concat(printed).toString()) : [];
+  if (files.length === 0) failed++;
+  else
+    await step([...command.split(" ").filter((word) => !word.endsWith(".mjs")), ...files].join(" "), variables, false);
 }
 
 // Leftovers of a test, such as an open port, must not keep its process alive, and no file of tests may run forever.
@@ -221,7 +237,7 @@ const tiers = {
 
 try {
   setup();
-  writeFileSync(table, "");
+  for (const file of [table, crashes]) writeFileSync(file, "");
   await Promise.all(tiers[tier].map((row) => row()));
   // By itself, because it changes the code.
   if (tier === "scale") await step("node scripts/mutants.mjs");

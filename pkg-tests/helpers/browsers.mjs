@@ -2,6 +2,7 @@
  * The browsers that tests drive, and other programs that they start. All end with the test's process, however it ends.
  */
 import { spawn } from "node:child_process";
+import { appendFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import * as setup from "../../scripts/setup.mjs";
@@ -23,13 +24,29 @@ const CHROMIUM = [
   "--no-first-run",
 ];
 
+/** Notes if a browser ends that nobody closed. The runner of all tests then runs this file once more. */
+function noted(browser) {
+  const close = browser.close.bind(browser);
+  let closed = false;
+  browser.close = (...options) => {
+    closed = true;
+    return close(...options);
+  };
+  browser.on("disconnected", () => {
+    if (closed) return;
+    console.log("The browser crashed.");
+    if (process.env.BLOOM_WASM_CRASHES) appendFileSync(process.env.BLOOM_WASM_CRASHES, `${process.argv[1]}\n`);
+  });
+  return browser;
+}
+
 /** Why there is no Chromium, or undefined. */
 export const noChromium = setup.chromium() ? undefined : "there is no Chromium: install one or set CHROMIUM_PATH";
 
 /** A Chromium that Playwright drives. */
 export async function playwright() {
   const { chromium } = await import("playwright-core");
-  return chromium.launch({ ...options, executablePath: setup.chromium(), args: CHROMIUM });
+  return noted(await chromium.launch({ ...options, executablePath: setup.chromium(), args: CHROMIUM }));
 }
 
 /** Puppeteer can drive an installed Firefox, and put extensions into both browsers. */
@@ -50,13 +67,14 @@ export function missing(name) {
 export async function puppeteer(name, { args = [], ...its } = {}) {
   const { find, ...known } = puppeteers[name];
   const driver = createRequire(join(packages(), "user.cjs"))("puppeteer-core");
-  return driver.launch({
+  const launched = await driver.launch({
     ...options,
     ...known,
     ...its,
     executablePath: find(),
     args: [...(known.args ?? []), ...args],
   });
+  return noted(launched);
 }
 
 /** How the manifest of an extension names its background script to each browser. */
