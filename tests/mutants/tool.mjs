@@ -190,7 +190,7 @@ export default {
     },
     {
       file: "cli/src/commands/feed/publish/make.rs",
-      from: "allowed(publication.known.objection_to_allowed(&lists, &feed.rules))?;",
+      from: "allowed(publication.known.objection_to_allowed(&lists, sources))?;",
       to: "let _ = lists;",
       test: "feed::renewal",
     },
@@ -640,7 +640,7 @@ export default {
     },
     {
       file: "cli/src/publishing/plan.rs",
-      from: ".or_else(|| rules.retagged(stay, retagged, dropped))",
+      from: ".or_else(|| sources.retagged(stay, retagged, dropped))",
       to: "",
       test: "tags::",
     },
@@ -664,13 +664,13 @@ export default {
     },
     {
       file: "cli/src/publishing/plan.rs",
-      from: ".or_else(|| rules.renamed([&before, lists]))",
+      from: ".or_else(|| sources.renamed([&before, lists]))",
       to: "",
       test: "feed::guard",
     },
     {
       file: "cli/src/publishing/plan.rs",
-      from: ".or_else(|| is_lost.then(|| rules.unknown(lists)).flatten())",
+      from: ".or_else(|| is_lost.then(|| sources.unknown(lists)).flatten())",
       to: "",
       test: "feed::guard",
     },

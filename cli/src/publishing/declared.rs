@@ -57,23 +57,24 @@ pub struct Declared {
     pub people: People,
     pub expires_in: u64,
     pub grace: u64,
-    pub source: Source,
+    pub sources: Sources,
+    /// A folder with the files of `feed build-shard`, for a feed without lists.
+    pub parts: Option<PathBuf>,
+}
+
+/// The lists, what is left out of those of members, and what may become of the keys.
+#[derive(Debug)]
+pub struct Sources {
+    pub lists: BTreeMap<String, List>,
+    /// Those of keys that must be absent.
+    pub allow: BTreeMap<String, List>,
+    pub allow_wins: bool,
+    pub omitted: Omitted,
     /// The names of lists that are gone.
     pub dropped: BTreeSet<String>,
     pub max_removed: Share,
-}
-
-/// What a feed is made of.
-#[derive(Debug)]
-pub enum Source {
-    Lists {
-        lists: BTreeMap<String, List>,
-        allow: BTreeMap<String, List>,
-        allow_wins: bool,
-        omitted: Omitted,
-    },
-    /// A folder with the files of `feed build-shard`.
-    Parts(PathBuf),
+    /// That of a run, which overrides all others.
+    pub this_run: Option<Share>,
 }
 
 /// A list, of members or of keys that must be absent.
@@ -101,13 +102,18 @@ impl Share {
     }
 }
 
-impl Declared {
-    /// The lists, of members and of keys that must be absent; none of either if the feed is made of parts.
-    pub fn lists(&self) -> (&BTreeMap<String, List>, &BTreeMap<String, List>) {
-        static NONE: BTreeMap<String, List> = BTreeMap::new();
-        match &self.source {
-            Source::Lists { lists, allow, .. } => (lists, allow),
-            Source::Parts(_) => (&NONE, &NONE),
+#[cfg(test)]
+impl Sources {
+    /// These lists, which may lose a quarter of their keys.
+    pub fn of(lists: BTreeMap<String, List>) -> Self {
+        Sources {
+            lists,
+            allow: BTreeMap::new(),
+            allow_wins: false,
+            omitted: Omitted::none(),
+            dropped: BTreeSet::new(),
+            max_removed: MAX_REMOVED,
+            this_run: None,
         }
     }
 }
@@ -470,37 +476,33 @@ impl File {
         ] {
             ensure!(!is_wrong, whole(words));
         }
-        let dropped = self.dropped.iter().map(|name| name.get_ref().clone()).collect();
-        let source_of_keys = match &self.parts {
-            Some(parts) => {
-                ensure!(basis.shards.is_some(), whole("`parts` needs `shards`"));
-                let alone = self.lists.is_empty() && self.allow.is_empty() && !self.tags;
-                ensure!(alone, whole("`parts` can't be combined with [lists], [allow] or `tags`"));
-                let alone = !omitted.allow_suffixes && omitted.min_length == 0 && omitted.min_count == 0;
-                ensure!(alone, whole("of `parts`, nothing can be left out"));
-                Source::Parts(source.path(parts))
+        if self.parts.is_some() {
+            ensure!(basis.shards.is_some(), whole("`parts` needs `shards`"));
+            let alone = self.lists.is_empty() && self.allow.is_empty() && !self.tags;
+            ensure!(alone, whole("`parts` can't be combined with [lists], [allow] or `tags`"));
+            let alone = !omitted.allow_suffixes && omitted.min_length == 0 && omitted.min_count == 0;
+            ensure!(alone, whole("of `parts`, nothing can be left out"));
+        } else {
+            let words = "it has no list: name one below [lists], such as phishing = \"phishing.txt\"";
+            ensure!(!self.lists.is_empty(), whole(words));
+        }
+        let lists = lists_of(&self.lists, self.tags, source)?;
+        if let Some((name, _)) = self.allow.iter().find(|(_, ListEntry(table))| table.tag.is_some()) {
+            let words = format!("{}: keys that must be absent have no tag", name.get_ref());
+            bail!(source.at(name.span(), &words));
+        }
+        let allow = lists_of(&self.allow, false, source)?;
+        if let Some(name) = allow.keys().find(|name| lists.contains_key(*name)) {
+            bail!(whole(&format!("{name}: this is in [lists] and in [allow]")));
+        }
+        let mut dropped = BTreeSet::new();
+        for name in self.dropped {
+            let span = name.span();
+            let name = name.into_inner();
+            if lists.contains_key(&name) || allow.contains_key(&name) {
+                bail!(source.at(span, &format!("`dropped` has {name}, and there is a list of this name")));
             }
-            None => {
-                ensure!(
-                    !self.lists.is_empty(),
-                    whole("it has no list: name one below [lists], such as phishing = \"phishing.txt\"")
-                );
-                let lists = lists(&self.lists, self.tags, source)?;
-                let allow = lists_without_tags(&self.allow, source)?;
-                if let Some(name) = allow.keys().find(|name| lists.contains_key(*name)) {
-                    bail!(whole(&format!("{name}: this is in [lists] and in [allow]")));
-                }
-                Source::Lists { lists, allow, allow_wins: self.allow_wins, omitted }
-            }
-        };
-        for name in &self.dropped {
-            let is_there = |lists: &BTreeMap<Spanned<String>, _>| {
-                lists.keys().any(|other| other.get_ref() == name.get_ref())
-            };
-            if is_there(&self.lists) || is_there(&self.allow) {
-                let words = format!("`dropped` has {}, and there is a list of this name", name.get_ref());
-                bail!(source.at(name.span(), &words));
-            }
+            dropped.insert(name);
         }
         Ok(Declared {
             profile,
@@ -510,9 +512,16 @@ impl File {
             people,
             expires_in,
             grace: self.grace.unwrap_or(DAY),
-            source: source_of_keys,
-            dropped,
-            max_removed: self.max_removed.unwrap_or(MAX_REMOVED),
+            sources: Sources {
+                lists,
+                allow,
+                allow_wins: self.allow_wins,
+                omitted,
+                dropped,
+                max_removed: self.max_removed.unwrap_or(MAX_REMOVED),
+                this_run: None,
+            },
+            parts: self.parts.as_deref().map(|path| source.path(path)),
         })
     }
 
@@ -544,8 +553,8 @@ impl File {
     }
 }
 
-/// The lists of members. With `tags`, each has its name as its tag, unless it is given another.
-fn lists(
+/// With `tags`, each list has its name as its tag, unless it is given another.
+fn lists_of(
     entries: &BTreeMap<Spanned<String>, ListEntry>,
     tags: bool,
     source: &Text,
@@ -567,18 +576,6 @@ fn lists(
         Ok((name.clone(), List { file, told, tag, allow_empty, min_keys, max_removed }))
     };
     entries.iter().map(list).collect()
-}
-
-/// The lists of keys that must be absent.
-fn lists_without_tags(
-    entries: &BTreeMap<Spanned<String>, ListEntry>,
-    source: &Text,
-) -> Result<BTreeMap<String, List>> {
-    if let Some((name, _)) = entries.iter().find(|(_, ListEntry(table))| table.tag.is_some()) {
-        let words = format!("{}: keys that must be absent have no tag", name.get_ref());
-        bail!(source.at(name.span(), &words));
-    }
-    lists(entries, false, source)
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail, ensure};
 use ed25519_dalek::SigningKey;
 
+use super::declared::Sources;
 use super::manifest::{Head, Identity, Manifest, ManifestPayload};
 use super::record::{DigestFile, Parts, Record, Unlisted, Whole};
-use super::refusal::{Change, Lists, Rules, retagged};
+use super::refusal::{Change, Lists, retagged};
 
 /// The highest generation that is believed or signed. The seconds since 1970 reach it in 34,000 years.
 pub const MAX_GENERATION: u64 = 1 << 40;
@@ -62,7 +63,7 @@ pub struct Next<'a, P> {
     pub changes: Option<Changes>,
     /// How many keys each tag has.
     pub tags: BTreeMap<String, u64>,
-    pub rules: Rules<'a>,
+    pub sources: &'a Sources,
 }
 
 /// A generation.
@@ -225,27 +226,27 @@ impl<P: ManifestPayload> Known<P> {
     }
 
     /// Why lists are refused, whatever is made of them.
-    pub fn objection_to_lists(&self, lists: &Lists, allow: &Lists, rules: &Rules) -> Option<String> {
+    pub fn objection_to_lists(&self, lists: &Lists, allow: &Lists, sources: &Sources) -> Option<String> {
         let [before, _] = self.last_lists();
         let is_lost = self.last.is_none() && self.ours().is_some();
-        rules
-            .of_lists(lists, rules.lists)
-            .or_else(|| rules.after([&before, lists], rules.lists))
-            .or_else(|| self.objection_to_allowed(allow, rules))
-            .or_else(|| rules.renamed([&before, lists]))
-            .or_else(|| is_lost.then(|| rules.unknown(lists)).flatten())
+        sources
+            .of_lists(lists, &sources.lists)
+            .or_else(|| sources.after([&before, lists], &sources.lists))
+            .or_else(|| self.objection_to_allowed(allow, sources))
+            .or_else(|| sources.renamed([&before, lists]))
+            .or_else(|| is_lost.then(|| sources.unknown(lists)).flatten())
     }
 
     /// The same for those of keys that must be absent.
-    pub fn objection_to_allowed(&self, allow: &Lists, rules: &Rules) -> Option<String> {
+    pub fn objection_to_allowed(&self, allow: &Lists, sources: &Sources) -> Option<String> {
         let [_, before] = self.last_lists();
-        rules.of_lists(allow, rules.allow).or_else(|| rules.after([&before, allow], rules.allow))
+        sources.of_lists(allow, &sources.allow).or_else(|| sources.after([&before, allow], &sources.allow))
     }
 
     /// How many keys the last generation had of lists that are dropped, or of those of them with a tag.
-    fn dropped_keys(&self, lists: &Lists, tag: Option<&str>, rules: &Rules) -> u64 {
+    fn dropped_keys(&self, lists: &Lists, tag: Option<&str>, sources: &Sources) -> u64 {
         // An old state doesn't tell which lists the last generation had.
-        if self.is_old() { 0 } else { rules.dropped_keys([&self.last_lists()[0], lists], tag) }
+        if self.is_old() { 0 } else { sources.dropped_keys([&self.last_lists()[0], lists], tag) }
     }
 
     /// Why a generation with this many keys of these lists is refused. `changes` say more than the count, if they are
@@ -255,12 +256,12 @@ impl<P: ManifestPayload> Known<P> {
         count: u64,
         changes: Option<Changes>,
         lists: &Lists,
-        rules: &Rules,
+        sources: &Sources,
     ) -> Option<String> {
-        let may_be_empty = !rules.lists.is_empty() && rules.lists.values().all(|list| list.allow_empty);
+        let may_be_empty = !sources.lists.is_empty() && sources.lists.values().all(|list| list.allow_empty);
         if count == 0 && !may_be_empty {
             let or =
-                if rules.lists.is_empty() { "" } else { "; `allow-empty = true` of all lists allows that" };
+                if sources.lists.is_empty() { "" } else { "; `allow-empty = true` of all lists allows that" };
             return Some("no key is left".to_owned() + or);
         }
         let last = self.before().map_or(0, |seen| seen.payload.head().count);
@@ -268,26 +269,26 @@ impl<P: ManifestPayload> Known<P> {
             Some(changes) => Change { before: last, removed: changes.removed },
             None => Change::of_counts(last, count),
         };
-        rules.removed("", total, self.dropped_keys(lists, None, rules))
+        sources.removed("", total, self.dropped_keys(lists, None, sources))
     }
 
     /// Why the next list is refused, if it is.
     fn objection(&self, next: &Next<P>) -> Option<String> {
-        let Next { made, lists, allow, changes, tags, rules, .. } = next;
+        let Next { made, lists, allow, changes, tags, sources, .. } = next;
         let head = made.payload.head();
         let of_tags = || {
             let had = |tag| self.record.as_ref().and_then(|record| record.tags.get(tag));
             let mut both =
                 tags.iter().filter_map(|(tag, now)| Some((tag, Change::of_counts(*had(tag)?, *now))));
             both.find_map(|(tag, change)| {
-                let dropped = self.dropped_keys(lists, Some(tag), rules);
-                rules.removed(&format!("{tag}: "), change, dropped)
+                let dropped = self.dropped_keys(lists, Some(tag), sources);
+                sources.removed(&format!("{tag}: "), change, dropped)
             })
         };
         let (stay, retagged, dropped) = match changes {
             // A key of a dropped list that another list has loses a tag.
             Some(Changes { stay, retagged, removed, .. }) if *retagged > 0 => {
-                (*stay, *retagged, self.dropped_keys(lists, None, rules).saturating_sub(*removed))
+                (*stay, *retagged, self.dropped_keys(lists, None, sources).saturating_sub(*removed))
             }
             _ => {
                 let (stay, retagged) = retagged(&self.last_lists()[0], lists);
@@ -297,10 +298,10 @@ impl<P: ManifestPayload> Known<P> {
         self.require_same(&head.identity, made.payload.shards())
             .err()
             .map(|why| format!("{why:#}"))
-            .or_else(|| self.objection_to_lists(lists, allow, rules))
-            .or_else(|| self.objection_to_count(head.count, *changes, lists, rules))
+            .or_else(|| self.objection_to_lists(lists, allow, sources))
+            .or_else(|| self.objection_to_count(head.count, *changes, lists, sources))
             .or_else(of_tags)
-            .or_else(|| rules.retagged(stay, retagged, dropped))
+            .or_else(|| sources.retagged(stay, retagged, dropped))
     }
 
     /// What a run does before it reads any list: it deletes what failed or killed runs left.

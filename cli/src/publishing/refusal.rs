@@ -1,26 +1,15 @@
 //! Why the lists of a run are refused. A list that shrinks is most often an error page, or is missing a part that failed to
 //! arrive; one that has the keys of another is most often a file in the wrong place.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::declared::{List, Share, toml_key, toml_string};
+use super::declared::{List, Share, Sources, toml_key, toml_string};
 use super::record::Listed;
 use crate::text::{counted, grouped};
 
 /// A list of fewer keys may change completely.
 const LEAST: u64 = 100;
-
-/// What may become of the keys.
-#[derive(Debug, Clone, Copy)]
-pub struct Rules<'a> {
-    pub lists: &'a BTreeMap<String, List>,
-    pub allow: &'a BTreeMap<String, List>,
-    pub dropped: &'a BTreeSet<String>,
-    pub max_removed: Share,
-    /// That of this run, which overrides all others.
-    pub this_run: Option<Share>,
-}
 
 /// What the lists gave, by their names.
 pub type Lists = BTreeMap<String, Listed>;
@@ -58,7 +47,7 @@ fn percent(share: f64) -> f64 {
     (share * 1e4).round() / 1e2
 }
 
-impl Rules<'_> {
+impl Sources {
     /// The share for all keys, or for those of a list.
     fn max(&self, list: Option<&List>) -> Share {
         self.this_run.or(list.and_then(|list| list.max_removed)).unwrap_or(self.max_removed)
@@ -275,14 +264,9 @@ mod tests {
         let (before, now) = (gave(before), gave(now));
         // A list called m may lose half of its keys.
         let lists = told(&now, |name, list| list.max_removed = (name == "m").then_some(Share(0.5)));
-        let rules = Rules {
-            lists: &lists,
-            allow: &BTreeMap::new(),
-            dropped: &dropped.split_whitespace().map(str::to_owned).collect(),
-            max_removed: Share(0.25),
-            this_run: this_run.map(Share),
-        };
-        rules.after([&before, &now], &lists).or_else(|| rules.renamed([&before, &now]))
+        let dropped = dropped.split_whitespace().map(str::to_owned).collect();
+        let sources = Sources { dropped, this_run: this_run.map(Share), ..Sources::of(lists) };
+        sources.after([&before, &now], &sources.lists).or_else(|| sources.renamed([&before, &now]))
     }
 
     #[test]
@@ -365,17 +349,15 @@ mod tests {
                 list.allow_empty = name == "e";
                 list.min_keys = (name == "k").then_some(1000);
             });
-            let none = BTreeMap::new();
-            let (dropped, max_removed) = (BTreeSet::new(), Share(0.25));
-            let rules = Rules { lists: &lists, allow: &none, dropped: &dropped, max_removed, this_run: None };
-            let said = rules.of_lists(&now, &lists);
+            let sources = Sources::of(lists);
+            let said = sources.of_lists(&now, &sources.lists);
             match words {
                 "" => assert_eq!(said, None),
                 words => assert!(said.as_ref().is_some_and(|said| said.starts_with(words)), "{said:?}"),
             }
             // After a loss, the number of keys must be known of each.
-            assert_eq!(rules.unknown(&now).is_none(), lists.keys().all(|name| name == "k"));
-            assert_eq!(Rules { this_run: Some(Share(1.0)), ..rules }.unknown(&now), None);
+            assert_eq!(sources.unknown(&now).is_none(), now.keys().all(|name| name == "k"));
+            assert_eq!(Sources { this_run: Some(Share(1.0)), ..sources }.unknown(&now), None);
         }
     }
 

@@ -1,6 +1,5 @@
 //! The lists of a feed, each read by itself.
 
-use std::collections::BTreeMap;
 use std::slice::from_ref;
 
 use anyhow::Result;
@@ -12,24 +11,13 @@ use bloom_wasm::keys::entries::Entries;
 use bloom_wasm::layers::Tagged;
 use bloom_wasm::{Builder, Profile};
 
-use super::declared::List;
+use super::declared::{List, Sources};
 use super::record::Listed;
 use super::refusal::Lists;
-use crate::args::omitted::Omitted;
 use crate::lists::digests::{ConflictNotices, Conflicts, allow};
 use crate::lists::keys::{self, Summary};
 use crate::lists::lines::Place;
 use crate::streams::Streams;
-
-/// The lists, and what is left out of those of members.
-pub struct Sources<'a> {
-    pub lists: &'a BTreeMap<String, List>,
-    pub allow: &'a BTreeMap<String, List>,
-    pub allow_wins: bool,
-    pub omitted: &'a Omitted,
-    /// What both gave to the last generation.
-    pub before: [Lists; 2],
-}
 
 /// What they gave: those of members, and of keys that must be absent.
 #[derive(Default)]
@@ -59,17 +47,23 @@ pub struct Keys {
     pub notices: ConflictNotices,
 }
 
-impl<'a> Sources<'a> {
+impl Sources {
     /// The lists of members, those without a tag first and those of each tag together, with their tags and names.
-    pub fn lists_by_tag(&self) -> Vec<(Option<&'a str>, &'a String, &'a List)> {
+    pub fn lists_by_tag(&self) -> Vec<(Option<&str>, &String, &List)> {
         let mut lists: Vec<_> =
             self.lists.iter().map(|(name, list)| (list.tag.as_deref(), name, list)).collect();
         lists.sort_by_key(|(tag, ..)| *tag);
         lists
     }
 
-    /// Reads all of them.
-    pub fn read(&self, profile: Profile, hashing: Hashing, streams: &mut Streams) -> Result<(Keys, Gave)> {
+    /// Reads all of them. `before` is what both kinds gave to the last generation.
+    pub fn read(
+        &self,
+        before: &[Lists; 2],
+        profile: Profile,
+        hashing: Hashing,
+        streams: &mut Streams,
+    ) -> Result<(Keys, Gave)> {
         let (mut gave, mut entries) = (Gave::default(), Entries::default());
         let is_tagged = self.lists.values().any(|list| list.tag.is_some());
         let mut untagged = Vec::new();
@@ -79,11 +73,11 @@ impl<'a> Sources<'a> {
             let first = entries.keys().len();
             let files = from_ref(&list.file);
             let summary =
-                keys::for_each(files, profile, self.omitted, streams, Entries::default, take, |more| {
+                keys::for_each(files, profile, &self.omitted, streams, Entries::default, take, |more| {
                     entries.append(more)
                 })?;
             let mut own = copied(&entries.keys()[first..])?;
-            gave.members.note(name, Listed::of(tag, &mut own, &summary)?, summary, &self.before[0], streams);
+            gave.members.note(name, Listed::of(tag, &mut own, &summary)?, summary, &before[0], streams);
             match (tag, of_tags.last_mut()) {
                 (None, _) if is_tagged => append(&mut untagged, &own)?,
                 (None, _) => {}
@@ -98,7 +92,7 @@ impl<'a> Sources<'a> {
         let found = allow(files, self.allow_wins, hashing, profile, &mut members, streams)?;
         let mut allowed = found.digests;
         for (name, (mut own, summary)) in self.allow.keys().zip(found.lists) {
-            gave.allowed.note(name, Listed::of(None, &mut own, &summary)?, summary, &self.before[1], streams);
+            gave.allowed.note(name, Listed::of(None, &mut own, &summary)?, summary, &before[1], streams);
         }
         sort(&mut allowed)?;
         subtract(&mut allowed, &members);

@@ -13,9 +13,11 @@ use bloom_wasm::keys::Input;
 use bloom_wasm::shards::Sharding;
 use rayon::prelude::*;
 
+use super::declared::Sources;
 use super::record::Listed;
+use super::refusal::Lists;
 use super::shards::Shard;
-use super::sources::{Gave, Sources};
+use super::sources::Gave;
 use crate::args::omitted::Omitted;
 use crate::lists::digests::{Conflicts, tagged};
 use crate::lists::keys;
@@ -48,9 +50,11 @@ pub struct Split<'a> {
 }
 
 impl<'a> Split<'a> {
-    /// Reads lists into temporary files in the folder. Also returns what they gave.
+    /// Reads lists into temporary files in the folder. Also returns what they gave. `before` is what both kinds gave to
+    /// the last generation.
     pub fn read(
         sources: &'a Sources,
+        before: &[Lists; 2],
         sharding: &'a Sharding,
         folder: &Path,
         streams: &mut Streams,
@@ -78,16 +82,16 @@ impl<'a> Split<'a> {
             let mut sketch = Sketch::default();
             let files = from_ref(&list.file);
             let summary =
-                keys::for_each(files, profile, sources.omitted, streams, new, take, |(own, _, more)| {
+                keys::for_each(files, profile, &sources.omitted, streams, new, take, |(own, _, more)| {
                     members.extend(own);
                     sketch.merge(&more);
                     Ok(())
                 })?;
             // The keys of a list are too many to be held, so its entries are counted.
             let listed = Listed::of_entries(tag, sketch, &summary)?;
-            gave.members.note(name, listed, summary, &sources.before[0], streams);
+            gave.members.note(name, listed, summary, &before[0], streams);
         }
-        for (name, list) in sources.allow {
+        for (name, list) in &sources.allow {
             let take = |(own, all, sketch): &mut (Buffer, Buffer, Sketch), input: &Input, _: Place| {
                 input.keys().for_each(|key| {
                     push(all, key);
@@ -108,7 +112,7 @@ impl<'a> Split<'a> {
                     Ok(())
                 })?;
             let listed = Listed::of_entries(None, sketch, &summary)?;
-            gave.allowed.note(name, listed, summary, &sources.before[1], streams);
+            gave.allowed.note(name, listed, summary, &before[1], streams);
         }
         let allowed = (!sources.allow.is_empty()).then_some(allowed);
         Ok((Split { sharding, folder: name, tags, members, allowed, won }, gave))

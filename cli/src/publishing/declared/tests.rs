@@ -30,11 +30,11 @@ fn what_is_not_said_is_as_documented() {
         ["lists/public", "lists/state"]
     );
     assert!(basis.sign.is_empty() && basis.former_keys.is_empty());
-    let Declared { profile, fpr, seed, secret, people, expires_in, grace, source, dropped, max_removed } =
-        declared;
+    let Declared { profile, fpr, seed, secret, people, expires_in, grace, sources, parts } = declared;
     assert_eq!((profile, fpr, seed, secret, people), (Profile::Url, 1e-3, 0, None, People::default()));
-    assert_eq!((expires_in, grace, dropped.len(), max_removed), (7 * DAY, DAY, 0, Share(0.25)));
-    let Source::Lists { lists, allow, allow_wins, omitted } = source else { panic!() };
+    assert_eq!((expires_in, grace, parts), (7 * DAY, DAY, None));
+    let Sources { lists, allow, allow_wins, omitted, dropped, max_removed, this_run } = sources;
+    assert_eq!((dropped.len(), max_removed, this_run), (0, Share(0.25), None));
     assert!(allow.is_empty() && !allow_wins && !omitted.allow_suffixes);
     let bad = List { file: "lists/bad.txt".into(), told: "bad.txt".into(), ..List::default() };
     assert_eq!(lists.into_iter().collect::<Vec<_>>(), [("bad".to_owned(), bad)]);
@@ -61,16 +61,15 @@ fn all_of_it() {
     let people = [name, homepage, license].map(Option::unwrap);
     assert_eq!(people, ["Bad", "https://lists.example/", "CC0-1.0"]);
     assert_eq!((declared.expires_in, declared.grace), (DAY * 3 / 2, 0));
-    assert_eq!(declared.max_removed, Share(0.125));
-    assert!(declared.dropped.iter().eq(["old", "older"]));
-    let Source::Lists { lists, allow, allow_wins, omitted } = declared.source else { panic!() };
+    let Sources { lists, allow, allow_wins, omitted, dropped, max_removed, .. } = declared.sources;
+    assert!(dropped.iter().eq(["old", "older"]) && max_removed == Share(0.125));
     assert!(allow_wins && omitted.min_count == 3);
     let tags = lists.iter().map(|(name, list)| (name.as_str(), list.tag.as_deref().unwrap()));
     assert_eq!(tags.collect::<Vec<_>>(), [("a", "a"), ("b", "c")]);
     assert_eq!((lists["b"].min_keys, lists["b"].max_removed), (Some(7), Some(Share(1.0))));
     assert!(allow["mine"].allow_empty && allow["mine"].file == Path::new("lists/mine"));
     let parts = format!("id = \"{ID}\"\nsign = []\nprofile = \"raw\"\nshards = 16\nparts = \"parts\"");
-    assert!(matches!(read(&parts).1.source, Source::Parts(path) if path == Path::new("lists/parts")));
+    assert_eq!(read(&parts).1.parts, Some("lists/parts".into()));
 }
 
 /// The seed of a keyed feed is as random as its id, and needs no state.

@@ -251,16 +251,9 @@ impl World {
             named.push(("more", MORE));
         }
         let lists = named.iter().map(|(name, _)| (name.to_string(), list.clone())).collect();
-        let (none, dropped) =
-            (BTreeMap::new(), self.is_dropped.then(|| "more".to_owned()).into_iter().collect());
-        let all = matches!(given, Given::List { all: true, .. });
-        let rules = Rules {
-            lists: &lists,
-            allow: &none,
-            dropped: &dropped,
-            max_removed: Share(0.25),
-            this_run: all.then_some(Share(1.0)),
-        };
+        let dropped = self.is_dropped.then(|| "more".to_owned()).into_iter().collect();
+        let this_run = matches!(given, Given::List { all: true, .. }).then_some(Share(1.0));
+        let sources = Sources { dropped, this_run, ..Sources::of(lists) };
         let total = named.iter().map(|(_, keys)| keys).sum();
         let payload = made(total);
         let is_there = |file: &String| {
@@ -275,7 +268,7 @@ impl World {
             conflicts: 0,
             changes: None,
             tags: BTreeMap::new(),
-            rules,
+            sources: &sources,
         };
         if is_lost && matches!(known.live, Live::Strange(_)) {
             assert!(known.publish(&next).is_err() && known.renew(None).is_err());
@@ -394,9 +387,7 @@ fn the_number_of_the_next_generation() {
 /// It counts from the list that clients have, whatever the state knows.
 #[test]
 fn a_list_that_is_cut_short_after_a_loss() {
-    let none = BTreeMap::new();
-    let (dropped, max_removed) = (BTreeSet::new(), Share(0.25));
-    let rules = Rules { lists: &none, allow: &none, dropped: &dropped, max_removed, this_run: None };
+    let sources = Sources::of(BTreeMap::new());
     for (state, live, follows, count, refused) in [
         (Some(1000), Some(1000), true, 800, false),
         (Some(1000), Some(1000), true, 700, true),
@@ -417,7 +408,7 @@ fn a_list_that_is_cut_short_after_a_loss() {
         let live = live.map_or(Live::None, Live::Ours);
         let known = Known { record, last, live, ..World::default().known() };
         assert_eq!(
-            known.objection_to_count(count, None, &Lists::new(), &rules).is_some(),
+            known.objection_to_count(count, None, &Lists::new(), &sources).is_some(),
             refused,
             "{state:?} {count}"
         );
@@ -440,12 +431,10 @@ fn keys_of_lists_that_are_dropped() {
         record.follow(last.hash.clone());
         record.lists = listed(&[("a", before), ("b", dropped)]);
         let known = Known { record: Some(record), last: Some(last), ..World::default().known() };
-        let (lists, none) = (BTreeMap::from([("a".to_owned(), List::default())]), BTreeMap::new());
         let objection = |names: &[&str], gave: &Lists, changes| {
             let dropped = names.iter().map(|name| name.to_string()).collect();
-            let max_removed = Share(0.25);
-            let rules = Rules { lists: &lists, allow: &none, dropped: &dropped, max_removed, this_run: None };
-            known.objection_to_count(now, changes, gave, &rules)
+            let lists = BTreeMap::from([("a".to_owned(), List::default())]);
+            known.objection_to_count(now, changes, gave, &Sources { dropped, ..Sources::of(lists) })
         };
         let gave = listed(&[("a", now)]);
         let changes = Changes { added: 0, removed: before + dropped - now, stay: now, retagged: 0 };

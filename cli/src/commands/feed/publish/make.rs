@@ -12,16 +12,16 @@ use bloom_wasm::{Kind, Profile};
 use super::report;
 use crate::args::secret;
 use crate::lists::digests::{ConflictNotices, Conflicts};
-use crate::publishing::declared::{Basis, Declared, Share, Source};
+use crate::publishing::declared::{Basis, Declared};
 use crate::publishing::manifest::{FeedPayload, Identity, ShardsPayload};
 use crate::publishing::parts;
 use crate::publishing::plan::{Made, Next, Outputs};
 use crate::publishing::publication::Publication;
 use crate::publishing::published::Published;
 use crate::publishing::record::Parts;
-use crate::publishing::refusal::{Lists, Rules};
+use crate::publishing::refusal::Lists;
 use crate::publishing::shards::{Writer, next_tags};
-use crate::publishing::sources::{Gave, Given, Sources};
+use crate::publishing::sources::{Gave, Given};
 use crate::publishing::split::Split;
 use crate::publishing::whole::{self, Last, include_fpr};
 use crate::streams::Streams;
@@ -34,12 +34,10 @@ pub struct Feed<'a> {
     hashing: Hashing,
     pub shards: Option<u32>,
     secret: Option<Secret>,
-    rules: Rules<'a>,
 }
 
 impl<'a> Feed<'a> {
-    /// `this_run` overrides how many keys may be removed.
-    pub fn new(basis: &Basis, declared: &'a Declared, this_run: Option<Share>) -> Result<Self> {
+    pub fn new(basis: &Basis, declared: &'a Declared) -> Result<Self> {
         let Declared { profile, fpr, .. } = *declared;
         let secret = declared.secret.as_deref().map(secret::read).transpose()?;
         let hashing = Hashing::new(declared.seed, secret.as_ref()).for_filter(profile, Kind::Ribbon);
@@ -53,22 +51,13 @@ impl<'a> Feed<'a> {
             ensure!(fpr >= least, "`fpr` must be at least {} and below 1", rate(least));
         }
         let identity = Identity::new(basis.id.clone(), declared.people.clone(), profile, fpr, &hashing);
-        let (lists, allow) = declared.lists();
-        let (dropped, max_removed) = (&declared.dropped, declared.max_removed);
-        let rules = Rules { lists, allow, dropped, max_removed, this_run };
-        Ok(Feed { declared, identity, hashing, shards: basis.shards, secret, rules })
-    }
-
-    fn sources(&self, before: [Lists; 2]) -> Result<Sources<'_>> {
-        let Source::Lists { lists, allow, allow_wins, omitted } = &self.declared.source else {
-            bail!("`parts` needs `shards`")
-        };
-        Ok(Sources { lists, allow, allow_wins: *allow_wins, omitted, before })
+        Ok(Feed { declared, identity, hashing, shards: basis.shards, secret })
     }
 
     /// The row about the allowlists, if there are any.
     fn row_of_allowed(&self, conflicts: &Conflicts, gave: &Gave) -> Option<Row> {
-        (!self.rules.allow.is_empty()).then(|| ("allowed", conflicts.in_words(&gave.allowed.summary)))
+        (!self.declared.sources.allow.is_empty())
+            .then(|| ("allowed", conflicts.in_words(&gave.allowed.summary)))
     }
 }
 
@@ -116,14 +105,15 @@ impl Make for FeedPayload {
         streams: &mut Streams,
     ) -> Result<Generation<'a, Self>> {
         let known = &publication.known;
-        let sources = feed.sources(known.last_lists())?;
-        let (mut keys, gave) = sources.read(feed.declared.profile, feed.hashing, streams)?;
+        let sources = &feed.declared.sources;
+        let before = known.last_lists();
+        let (mut keys, gave) = sources.read(&before, feed.declared.profile, feed.hashing, streams)?;
         let (count, covered) = (keys.members.len() as u64, keys.covered.len() as u64);
         let Given { lists, summary } = &gave.members;
         let read = counted(count, "key", "keys") + &covered_in_words(covered) + &summary.in_words();
         let mut rows = vec![("read", read)];
         rows.extend(feed.row_of_allowed(&keys.conflicts, &gave));
-        allowed(known.objection_to_lists(lists, &gave.allowed.lists, &feed.rules))?;
+        allowed(known.objection_to_lists(lists, &gave.allowed.lists, sources))?;
         if known.before().is_none() {
             summary.print_hint(streams);
         }
@@ -133,7 +123,7 @@ impl Make for FeedPayload {
         let last = last(publication, &feed.identity, feed.secret.as_ref());
         let next = whole::Next::new(&last, keys)?;
         let changes = next.changes;
-        allowed(known.objection_to_count(count, Some(changes), lists, &feed.rules))?;
+        allowed(known.objection_to_count(count, Some(changes), lists, sources))?;
         let whole::Generation { made, outputs, file, because } =
             next.make(&last, feed.declared.expires_in)?;
         let report = report::Made::Whole {
@@ -150,7 +140,7 @@ impl Make for FeedPayload {
             conflicts,
             changes: Some(changes),
             tags: next.tags,
-            rules: feed.rules,
+            sources,
         };
         Ok(Generation { next, outputs, made: report, rows, notices, covered })
     }
@@ -167,10 +157,11 @@ impl Make for FeedPayload {
         let Some(damage) = last.damage() else { return Ok(None) };
         let mut make = || -> Result<whole::Generation> {
             let feed = feed.context("what else it needs isn't known")?;
-            let sources = feed.sources(publication.known.last_lists())?;
+            ensure!(feed.declared.parts.is_none(), "`parts` needs `shards`");
+            let sources = &feed.declared.sources;
             let hashing = head.identity.hashing(secret)?;
             let (absent, lists) = sources.read_allowed(head.identity.profile()?, hashing, streams)?;
-            allowed(publication.known.objection_to_allowed(&lists, &feed.rules))?;
+            allowed(publication.known.objection_to_allowed(&lists, sources))?;
             let expires_in = head.expires.saturating_sub(head.created_at);
             whole::again(&last, damage.clone(), &absent, expires_in)
         };
@@ -203,22 +194,22 @@ impl Make for ShardsPayload {
         let shards = feed.shards.context("`shards` is missing")?;
         let sharding = Sharding::new(feed.declared.profile, feed.hashing, shards)?;
         let last = publication.known.before().map(|seen| seen.payload.clone());
-        let tags: Vec<_> = feed.rules.lists.values().filter_map(|list| list.tag.as_deref()).collect();
+        let Declared { expires_in, ref sources, ref parts, .. } = *feed.declared;
+        let tags: Vec<_> = sources.lists.values().filter_map(|list| list.tag.as_deref()).collect();
         let Publication { dir, folder, known, is_dry, .. } = &*publication;
         let live = known.ours().map(|live| &live.payload);
         let mut writer = Writer::new(dir, folder, live, next_tags(last.as_ref(), &tags)?, *is_dry);
-        let written = match &feed.declared.source {
-            Source::Parts(dir) => of_parts(feed, dir, &sharding, publication, &mut writer),
-            Source::Lists { .. } => of_lists(feed, &sharding, publication, &mut writer, streams),
+        let written = match parts {
+            Some(dir) => of_parts(feed, dir, &sharding, publication, &mut writer),
+            None => of_lists(feed, &sharding, publication, &mut writer, streams),
         };
         let made = written.map(|(gave, conflicts, parts, rows)| {
-            let Declared { expires_in, .. } = *feed.declared;
             let (made, outputs) = writer.make(feed.identity.clone(), &sharding, expires_in, parts);
             // The tags that were dropped keep their numbers, without keys.
             let given = writer.tags.iter().filter(|tag| tags.contains(&&tag.name[..]));
             let tags = given.map(|tag| (tag.name.clone(), tag.count)).collect();
-            let (lists, allow, rules) = (gave.members.lists, gave.allowed.lists, feed.rules);
-            (Next { made, lists, allow, conflicts, changes: None, tags, rules }, outputs, rows)
+            let (lists, allow) = (gave.members.lists, gave.allowed.lists);
+            (Next { made, lists, allow, conflicts, changes: None, tags, sources }, outputs, rows)
         });
         let Writer { written, written_bytes, added, covered, .. } = writer;
         publication.added = added;
@@ -267,8 +258,8 @@ fn of_parts(
     writer.entries = parts::read(&dir, sharding, feed.identity.fpr, feed.secret.as_ref())?;
     writer.keys = writer.entries.iter().map(|entry| u64::from(entry.count)).sum();
     let none = Lists::new();
-    allowed(known.objection_to_lists(&none, &none, &feed.rules))?;
-    allowed(known.objection_to_count(writer.keys, None, &none, &feed.rules))?;
+    allowed(known.objection_to_lists(&none, &none, &feed.declared.sources))?;
+    allowed(known.objection_to_count(writer.keys, None, &none, &feed.declared.sources))?;
     parts::copy(&dir, writer)?;
     let parts = parts::remember(&dir, &writer.entries)?;
     let rows = vec![("read", counted(writer.keys, "key", "keys") + ", of parts")];
@@ -283,18 +274,18 @@ fn of_lists(
     streams: &mut Streams,
 ) -> Result<Written> {
     let known = &publication.known;
-    let sources = feed.sources(known.last_lists())?;
+    let sources = &feed.declared.sources;
     // A run that writes nothing may have no state. WASI has no temporary folder, and needs none.
     let folder = match (publication.is_dry, cfg!(target_os = "wasi")) {
         (true, false) => std::env::temp_dir(),
         _ => publication.folder.path().to_owned(),
     };
-    let (split, gave) = Split::read(&sources, sharding, &folder, streams)?;
+    let (split, gave) = Split::read(sources, &known.last_lists(), sharding, &folder, streams)?;
     // Checked before hours of work, and again after it, when the repeated keys are known.
     let Given { lists, summary } = &gave.members;
     let entries = summary.entries();
-    allowed(known.objection_to_lists(lists, &gave.allowed.lists, &feed.rules))?;
-    allowed(known.objection_to_count(entries, None, lists, &feed.rules))?;
+    allowed(known.objection_to_lists(lists, &gave.allowed.lists, sources))?;
+    allowed(known.objection_to_count(entries, None, lists, sources))?;
     if known.before().is_none() {
         summary.print_hint(streams);
     }

@@ -56,7 +56,10 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     let created_at = args.created_at.map(created_at).transpose()?;
     // Read before the lock is taken: with a wrong clock, WASI ends the tool, and the lock would stay.
     let clock = number::now()?;
-    let (basis, declared) = declared::read(file)?;
+    let (basis, mut declared) = declared::read(file)?;
+    if let Ok(declared) = &mut declared {
+        declared.sources.this_run = max_removed;
+    }
     require_private(file, &basis, &declared)?;
     let folder = if is_dry {
         StateFolder::look(&basis.state)
@@ -73,7 +76,7 @@ pub fn run(args: PublishArgs, streams: &mut Streams) -> Result<Answer> {
     let grace = declared.as_ref().ok().map(|declared| declared.grace);
     let opened = Opened { folder, record, clock, created_at, grace, is_dry };
     let feed = declared.as_ref().map_err(|why| anyhow!(in_words(why)));
-    let feed = feed.and_then(|declared| Feed::new(&basis, declared, max_removed));
+    let feed = feed.and_then(|declared| Feed::new(&basis, declared));
     if is_sharded {
         publish(feed, Publication::<ShardsPayload>::open(&basis, opened, streams)?, &args, streams)
     } else {
