@@ -202,13 +202,13 @@ export default {
     },
     {
       file: "cli/src/commands/feed/publish/make.rs",
-      from: "publication.added = added;",
-      to: "drop(added);",
+      from: "publication.added = std::mem::take(&mut writer.added);",
+      to: "drop(std::mem::take(&mut writer.added));",
       test: "shards::generations",
     },
     {
       file: "cli/src/commands/feed/publish/mod.rs",
-      from: "if conflicts != Some(next.conflicts) {",
+      from: "if conflicts != Some(next.gave.conflicts.kept) {",
       to: "if !args.quiet {",
       test: "feed::said",
     },

@@ -11,6 +11,7 @@ use super::declared::Sources;
 use super::manifest::{Head, Identity, Manifest, ManifestPayload};
 use super::record::{DigestFile, Parts, Record, Unlisted, Whole};
 use super::refusal::{Change, Lists, retagged};
+use super::sources::Gave;
 
 /// The highest generation that is believed or signed. The seconds since 1970 reach it in 34,000 years.
 pub const MAX_GENERATION: u64 = 1 << 40;
@@ -55,10 +56,7 @@ pub struct Seen<P> {
 /// What the lists gave, made into a generation, and what may become of it.
 pub struct Next<'a, P> {
     pub made: Made<P>,
-    pub lists: Lists,
-    pub allow: Lists,
-    /// How many keys are in both.
-    pub conflicts: u64,
+    pub gave: Gave,
     /// What has changed, if the keys of the last generation are known one by one.
     pub changes: Option<Changes>,
     /// How many keys each tag has.
@@ -73,11 +71,10 @@ pub struct Made<P> {
     pub expires_in: u64,
     pub whole: Option<Whole>,
     pub parts: Option<Parts>,
-    /// The names of the files that must be written.
-    pub files: Vec<String>,
+    pub outputs: Outputs,
 }
 
-/// The files that a plan writes.
+/// The files that must be written.
 #[derive(Default)]
 pub struct Outputs {
     /// Those of the state's folder.
@@ -226,13 +223,14 @@ impl<P: ManifestPayload> Known<P> {
     }
 
     /// Why lists are refused, whatever is made of them.
-    pub fn objection_to_lists(&self, lists: &Lists, allow: &Lists, sources: &Sources) -> Option<String> {
+    pub fn objection_to_lists(&self, gave: &Gave, sources: &Sources) -> Option<String> {
+        let lists = &gave.members.lists;
         let [before, _] = self.last_lists();
         let is_lost = self.last.is_none() && self.ours().is_some();
         sources
             .of_lists(lists, &sources.lists)
             .or_else(|| sources.after([&before, lists], &sources.lists))
-            .or_else(|| self.objection_to_allowed(allow, sources))
+            .or_else(|| self.objection_to_allowed(&gave.allowed.lists, sources))
             .or_else(|| sources.renamed([&before, lists]))
             .or_else(|| is_lost.then(|| sources.unknown(lists)).flatten())
     }
@@ -274,7 +272,8 @@ impl<P: ManifestPayload> Known<P> {
 
     /// Why the next list is refused, if it is.
     fn objection(&self, next: &Next<P>) -> Option<String> {
-        let Next { made, lists, allow, changes, tags, sources, .. } = next;
+        let Next { made, gave, changes, tags, sources } = next;
+        let lists = &gave.members.lists;
         let head = made.payload.head();
         let of_tags = || {
             let had = |tag| self.record.as_ref().and_then(|record| record.tags.get(tag));
@@ -298,7 +297,7 @@ impl<P: ManifestPayload> Known<P> {
         self.require_same(&head.identity, made.payload.shards())
             .err()
             .map(|why| format!("{why:#}"))
-            .or_else(|| self.objection_to_lists(lists, allow, sources))
+            .or_else(|| self.objection_to_lists(gave, sources))
             .or_else(|| self.objection_to_count(head.count, *changes, lists, sources))
             .or_else(of_tags)
             .or_else(|| sources.retagged(stay, retagged, dropped))
@@ -345,10 +344,11 @@ impl<P: ManifestPayload> Known<P> {
             bail!(why);
         }
         let made = &next.made;
-        let is_same = made.files.is_empty() && self.is_fresh(made.expires_in);
+        let is_same = made.outputs.files.is_empty() && self.is_fresh(made.expires_in);
         let mut record = self.start();
-        (record.lists, record.allow) = (next.lists.clone(), next.allow.clone());
-        (record.conflicts, record.tags) = (next.conflicts, next.tags.clone());
+        record.lists.clone_from(&next.gave.members.lists);
+        record.allow.clone_from(&next.gave.allowed.lists);
+        (record.conflicts, record.tags) = (next.gave.conflicts.kept, next.tags.clone());
         if is_same && self.last.as_ref().is_some_and(|last| made.payload.is_as(&last.payload)) {
             let mut steps = Vec::new();
             let delete = self.delete(&record, self.ours().map(|live| &live.payload));
@@ -410,7 +410,7 @@ impl<P: ManifestPayload> Known<P> {
             expires_in,
             whole: record.whole.clone(),
             parts: record.parts.clone().filter(|parts| !parts.published),
-            files: Vec::new(),
+            outputs: Outputs::default(),
         };
         let (payload, mut steps) = match again {
             Some(again) => self.sign(again, record)?,
@@ -440,9 +440,9 @@ impl<P: ManifestPayload> Known<P> {
         let mut steps = Vec::new();
         // The files that the state has already are there.
         let has_new_parts = made.parts.is_some() && made.parts != record.parts;
-        if !made.files.is_empty() || has_new_parts || made.whole != record.whole {
+        if !made.outputs.files.is_empty() || has_new_parts || made.whole != record.whole {
             let mut announced = self.start();
-            made.files.iter().for_each(|file| announced.announce(file));
+            made.outputs.files.iter().for_each(|(file, _)| announced.announce(file));
             steps.extend([Step::Remember(Box::new(announced)), Step::Write]);
         }
         record.unlist(self.named(), &payload.files(), self.now);

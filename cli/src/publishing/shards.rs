@@ -189,7 +189,7 @@ impl<'a> Writer<'a> {
         sharding: &Sharding,
         expires_in: u64,
         parts: Option<(Parts, Vec<u64>)>,
-    ) -> (Made<ShardsPayload>, Outputs) {
+    ) -> Made<ShardsPayload> {
         let pages = self.entries.chunks(sharding.entries()).map(write_page);
         let pages: Vec<_> = pages.map(|page| (sha256(&page), page)).collect();
         let payload = ShardsPayload {
@@ -200,12 +200,8 @@ impl<'a> Writer<'a> {
             tags: (!self.tags.is_empty()).then(|| self.tags.clone()),
         };
         let files = pages.into_iter().filter(|(name, page)| !is_there(&self.dir.join(name), page)).collect();
-        let mut outputs = Outputs { files, ..Outputs::default() };
-        let parts = parts.map(|(parts, hashes)| {
-            outputs.digests.push((parts.hashes.clone(), hashes));
-            parts
-        });
-        let files = outputs.files.iter().map(|(name, _)| name.clone()).collect();
-        (Made { payload, expires_in, whole: None, parts, files }, outputs)
+        let digests = parts.iter().map(|(parts, hashes)| (parts.hashes.clone(), hashes.clone())).collect();
+        let parts = parts.map(|(parts, _)| parts);
+        Made { payload, expires_in, whole: None, parts, outputs: Outputs { digests, files } }
     }
 }

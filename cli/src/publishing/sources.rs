@@ -24,6 +24,9 @@ use crate::streams::Streams;
 pub struct Gave {
     pub members: Given,
     pub allowed: Given,
+    /// The keys of both. They aren't known one by one in a feed with shards.
+    pub conflicts: Conflicts,
+    pub notices: ConflictNotices,
 }
 
 /// What lists gave, and what their lines held.
@@ -42,9 +45,6 @@ pub struct Keys {
     pub covered: Vec<u64>,
     /// The members with their tags, if they have any.
     pub tagged: Option<Tagged>,
-    pub conflicts: Conflicts,
-    /// The keys that were listed and allowed.
-    pub notices: ConflictNotices,
 }
 
 impl Sources {
@@ -100,8 +100,8 @@ impl Sources {
             tagged.keep(&members)?;
         }
         let covered = Builder::covered(&entries, &members, tagged.as_ref())?;
-        let (conflicts, notices) = (found.conflicts, found.notices);
-        Ok((Keys { members, allowed, covered, tagged, conflicts, notices }, gave))
+        (gave.conflicts, gave.notices) = (found.conflicts, found.notices);
+        Ok((Keys { members, allowed, covered, tagged }, gave))
     }
 
     /// The keys that must be absent alone, sorted, also those that are members.

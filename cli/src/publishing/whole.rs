@@ -91,7 +91,6 @@ struct NewFile {
 /// A generation that was made.
 pub struct Generation {
     pub made: Made<FeedPayload>,
-    pub outputs: Outputs,
     /// Its new file, if it has one, and why that is a new base, if it is one.
     pub file: Option<File>,
     pub because: Option<String>,
@@ -131,7 +130,7 @@ impl Next {
     /// The keys of lists. A key that others cover is left out, unless it was published: until the next base it costs less
     /// to leave it there than to remove it.
     pub fn new(last: &Last, keys: Keys) -> Result<Self> {
-        let Keys { members: listed, allowed, covered, tagged, .. } = keys;
+        let Keys { members: listed, allowed, covered, tagged } = keys;
         let mut unusable = last.damage();
         let [before, mut held] = match last.whole.map(|whole| last.keys(whole)) {
             None => [Vec::new(), Vec::new()],
@@ -224,9 +223,8 @@ impl Next {
         };
         let tagged = self.members.tagged.is_some();
         let whole = Some(Whole { members, covered, files, tagged });
-        let names = outputs.files.iter().map(|(name, _)| name.clone()).collect();
-        let made = Made { payload, expires_in, whole, parts: None, files: names };
-        Ok(Generation { made, outputs, file, because })
+        let made = Made { payload, expires_in, whole, parts: None, outputs };
+        Ok(Generation { made, file, because })
     }
 
     /// The file that the generation needs; none if nothing has changed.

@@ -261,15 +261,14 @@ impl World {
                 && self.files.contains(file)
         };
         let files: Vec<_> = payload.files().into_iter().filter(|file| !is_there(file)).collect();
-        let next = Next {
-            made: Made { payload, expires_in: 7 * DAY, whole: None, parts: None, files: files.clone() },
-            lists: listed(&named),
-            allow: Lists::new(),
-            conflicts: 0,
-            changes: None,
-            tags: BTreeMap::new(),
-            sources: &sources,
+        let outputs = Outputs {
+            files: files.iter().map(|file| (file.clone(), Vec::new())).collect(),
+            digests: Vec::new(),
         };
+        let made = Made { payload, expires_in: 7 * DAY, whole: None, parts: None, outputs };
+        let mut gave = Gave::default();
+        gave.members.lists = listed(&named);
+        let next = Next { made, gave, changes: None, tags: BTreeMap::new(), sources: &sources };
         if is_lost && matches!(known.live, Live::Strange(_)) {
             assert!(known.publish(&next).is_err() && known.renew(None).is_err());
             return;

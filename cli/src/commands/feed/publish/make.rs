@@ -11,15 +11,13 @@ use bloom_wasm::{Kind, Profile};
 
 use super::report;
 use crate::args::secret;
-use crate::lists::digests::{ConflictNotices, Conflicts};
 use crate::publishing::declared::{Basis, Declared};
 use crate::publishing::manifest::{FeedPayload, Identity, ShardsPayload};
 use crate::publishing::parts;
-use crate::publishing::plan::{Made, Next, Outputs};
+use crate::publishing::plan::{Made, Next};
 use crate::publishing::publication::Publication;
 use crate::publishing::published::Published;
 use crate::publishing::record::Parts;
-use crate::publishing::refusal::Lists;
 use crate::publishing::shards::{Writer, next_tags};
 use crate::publishing::sources::{Gave, Given};
 use crate::publishing::split::Split;
@@ -55,20 +53,18 @@ impl<'a> Feed<'a> {
     }
 
     /// The row about the allowlists, if there are any.
-    fn row_of_allowed(&self, conflicts: &Conflicts, gave: &Gave) -> Option<Row> {
-        (!self.declared.sources.allow.is_empty())
-            .then(|| ("allowed", conflicts.in_words(&gave.allowed.summary)))
+    fn row_of_allowed(&self, gave: &Gave) -> Option<Row> {
+        let row = || ("allowed", gave.conflicts.in_words(&gave.allowed.summary));
+        (!self.declared.sources.allow.is_empty()).then(row)
     }
 }
 
 /// A generation that was made.
 pub struct Generation<'a, P> {
     pub next: Next<'a, P>,
-    pub outputs: Outputs,
     pub made: report::Made,
     /// How the lists were read.
     pub rows: Vec<Row>,
-    pub notices: ConflictNotices,
     /// How many keys others cover.
     pub covered: u64,
 }
@@ -87,7 +83,7 @@ pub trait Make: Published {
         feed: Option<&Feed>,
         publication: &Publication<Self>,
         streams: &mut Streams,
-    ) -> Result<Option<(Made<Self>, Outputs)>>;
+    ) -> Result<Option<Made<Self>>>;
 
     /// Its number of files, and their bytes. With shards, the bytes are those of the shards.
     fn size(&self) -> (u64, u64);
@@ -107,25 +103,22 @@ impl Make for FeedPayload {
         let known = &publication.known;
         let sources = &feed.declared.sources;
         let before = known.last_lists();
-        let (mut keys, gave) = sources.read(&before, feed.declared.profile, feed.hashing, streams)?;
+        let (keys, gave) = sources.read(&before, feed.declared.profile, feed.hashing, streams)?;
         let (count, covered) = (keys.members.len() as u64, keys.covered.len() as u64);
         let Given { lists, summary } = &gave.members;
         let read = counted(count, "key", "keys") + &covered_in_words(covered) + &summary.in_words();
         let mut rows = vec![("read", read)];
-        rows.extend(feed.row_of_allowed(&keys.conflicts, &gave));
-        allowed(known.objection_to_lists(lists, &gave.allowed.lists, sources))?;
+        rows.extend(feed.row_of_allowed(&gave));
+        allowed(known.objection_to_lists(&gave, sources))?;
         if known.before().is_none() {
             summary.print_hint(streams);
         }
         let is_tagged = keys.tagged.is_some();
-        let conflicts = keys.conflicts.kept;
-        let notices = std::mem::take(&mut keys.notices);
         let last = last(publication, &feed.identity, feed.secret.as_ref());
         let next = whole::Next::new(&last, keys)?;
         let changes = next.changes;
         allowed(known.objection_to_count(count, Some(changes), lists, sources))?;
-        let whole::Generation { made, outputs, file, because } =
-            next.make(&last, feed.declared.expires_in)?;
+        let whole::Generation { made, file, because } = next.make(&last, feed.declared.expires_in)?;
         let report = report::Made::Whole {
             added: changes.added,
             removed: changes.removed,
@@ -133,23 +126,15 @@ impl Make for FeedPayload {
             file,
             because,
         };
-        let next = Next {
-            made,
-            lists: gave.members.lists,
-            allow: gave.allowed.lists,
-            conflicts,
-            changes: Some(changes),
-            tags: next.tags,
-            sources,
-        };
-        Ok(Generation { next, outputs, made: report, rows, notices, covered })
+        let next = Next { made, gave, changes: Some(changes), tags: next.tags, sources };
+        Ok(Generation { next, made: report, rows, covered })
     }
 
     fn again(
         feed: Option<&Feed>,
         publication: &Publication<Self>,
         streams: &mut Streams,
-    ) -> Result<Option<(Made<Self>, Outputs)>> {
+    ) -> Result<Option<Made<Self>>> {
         let Some(before) = &publication.known.last else { return Ok(None) };
         let head = &before.payload.head;
         let secret = feed.and_then(|feed| feed.secret.as_ref());
@@ -166,7 +151,7 @@ impl Make for FeedPayload {
             whole::again(&last, damage.clone(), &absent, expires_in)
         };
         let generation = make().with_context(|| damage.clone())?;
-        Ok(Some((generation.made, generation.outputs)))
+        Ok(Some(generation.made))
     }
 
     fn size(&self) -> (u64, u64) {
@@ -196,36 +181,28 @@ impl Make for ShardsPayload {
         let last = publication.known.before().map(|seen| seen.payload.clone());
         let Declared { expires_in, ref sources, ref parts, .. } = *feed.declared;
         let tags: Vec<_> = sources.lists.values().filter_map(|list| list.tag.as_deref()).collect();
-        let Publication { dir, folder, known, is_dry, .. } = &*publication;
+        let Publication { ref dir, ref folder, ref known, is_dry, .. } = *publication;
         let live = known.ours().map(|live| &live.payload);
-        let mut writer = Writer::new(dir, folder, live, next_tags(last.as_ref(), &tags)?, *is_dry);
+        let mut writer = Writer::new(dir, folder, live, next_tags(last.as_ref(), &tags)?, is_dry);
         let written = match parts {
             Some(dir) => of_parts(feed, dir, &sharding, publication, &mut writer),
             None => of_lists(feed, &sharding, publication, &mut writer, streams),
         };
-        let made = written.map(|(gave, conflicts, parts, rows)| {
-            let (made, outputs) = writer.make(feed.identity.clone(), &sharding, expires_in, parts);
-            // The tags that were dropped keep their numbers, without keys.
-            let given = writer.tags.iter().filter(|tag| tags.contains(&&tag.name[..]));
-            let tags = given.map(|tag| (tag.name.clone(), tag.count)).collect();
-            let (lists, allow) = (gave.members.lists, gave.allowed.lists);
-            (Next { made, lists, allow, conflicts, changes: None, tags, sources }, outputs, rows)
-        });
-        let Writer { written, written_bytes, added, covered, .. } = writer;
-        publication.added = added;
-        let (next, outputs, rows) = made?;
-        let tags = next.made.payload.tags_in_words();
-        let made = report::Made::Sharded { shards, written, written_bytes, tags };
-        let notices = ConflictNotices::default();
-        Ok(Generation { next, outputs, made, rows, notices, covered })
+        publication.added = std::mem::take(&mut writer.added);
+        let Written { gave, parts, rows } = written?;
+        let made = writer.make(feed.identity.clone(), &sharding, expires_in, parts);
+        let Writer { written, written_bytes, covered, .. } = writer;
+        let report =
+            report::Made::Sharded { shards, written, written_bytes, tags: made.payload.tags_in_words() };
+        // The tags that were dropped keep their numbers, without keys.
+        let given = writer.tags.into_iter().filter(|tag| tags.contains(&&tag.name[..]));
+        let tags = given.map(|tag| (tag.name, tag.count)).collect();
+        let next = Next { made, gave, changes: None, tags, sources };
+        Ok(Generation { next, made: report, rows, covered })
     }
 
     /// Shards aren't made without their lists.
-    fn again(
-        _: Option<&Feed>,
-        _: &Publication<Self>,
-        _: &mut Streams,
-    ) -> Result<Option<(Made<Self>, Outputs)>> {
+    fn again(_: Option<&Feed>, _: &Publication<Self>, _: &mut Streams) -> Result<Option<Made<Self>>> {
         Ok(None)
     }
 
@@ -234,9 +211,14 @@ impl Make for ShardsPayload {
     }
 }
 
-/// What the lists of which shards were made gave, and how many keys are in lists of both kinds; or of which parts they are,
-/// with their hashes; and the rows about either.
-type Written = (Gave, u64, Option<(Parts, Vec<u64>)>, Vec<Row>);
+/// What shards were made of.
+struct Written {
+    /// Nothing if they are parts.
+    gave: Gave,
+    /// The parts, with their hashes.
+    parts: Option<(Parts, Vec<u64>)>,
+    rows: Vec<Row>,
+}
 
 fn of_parts(
     feed: &Feed,
@@ -257,13 +239,13 @@ fn of_parts(
     let dir = std::path::absolute(dir).with_context(|| dir.display().to_string())?;
     writer.entries = parts::read(&dir, sharding, feed.identity.fpr, feed.secret.as_ref())?;
     writer.keys = writer.entries.iter().map(|entry| u64::from(entry.count)).sum();
-    let none = Lists::new();
-    allowed(known.objection_to_lists(&none, &none, &feed.declared.sources))?;
-    allowed(known.objection_to_count(writer.keys, None, &none, &feed.declared.sources))?;
+    let (gave, sources) = (Gave::default(), &feed.declared.sources);
+    allowed(known.objection_to_lists(&gave, sources))?;
+    allowed(known.objection_to_count(writer.keys, None, &gave.members.lists, sources))?;
     parts::copy(&dir, writer)?;
-    let parts = parts::remember(&dir, &writer.entries)?;
+    let parts = Some(parts::remember(&dir, &writer.entries)?);
     let rows = vec![("read", counted(writer.keys, "key", "keys") + ", of parts")];
-    Ok((Gave::default(), 0, Some(parts), rows))
+    Ok(Written { gave, parts, rows })
 }
 
 fn of_lists(
@@ -280,21 +262,21 @@ fn of_lists(
         (true, false) => std::env::temp_dir(),
         _ => publication.folder.path().to_owned(),
     };
-    let (split, gave) = Split::read(sources, &known.last_lists(), sharding, &folder, streams)?;
+    let (split, mut gave) = Split::read(sources, &known.last_lists(), sharding, &folder, streams)?;
     // Checked before hours of work, and again after it, when the repeated keys are known.
     let Given { lists, summary } = &gave.members;
     let entries = summary.entries();
-    allowed(known.objection_to_lists(lists, &gave.allowed.lists, sources))?;
+    allowed(known.objection_to_lists(&gave, sources))?;
     allowed(known.objection_to_count(entries, None, lists, sources))?;
     if known.before().is_none() {
         summary.print_hint(streams);
     }
     let names = writer.tag_names();
-    let conflicts = split.build(feed.identity.fpr, &names, streams, |made| writer.put(made))?;
-    let different = writer.keys + conflicts.removed;
+    gave.conflicts = split.build(feed.identity.fpr, &names, streams, |made| writer.put(made))?;
+    let different = writer.keys + gave.conflicts.removed;
     let read = counted(different, "key", "keys") + &repeated_in_words(entries - different);
-    let covered = covered_in_words(writer.covered);
-    let mut rows = vec![("read", read + &covered + &summary.in_words())];
-    rows.extend(feed.row_of_allowed(&conflicts, &gave));
-    Ok((gave, conflicts.kept, None, rows))
+    let read = read + &covered_in_words(writer.covered) + &gave.members.summary.in_words();
+    let mut rows = vec![("read", read)];
+    rows.extend(feed.row_of_allowed(&gave));
+    Ok(Written { gave, parts: None, rows })
 }

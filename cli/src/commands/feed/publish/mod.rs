@@ -99,15 +99,15 @@ fn publish<P: Make>(
         }
         Err(why) => (None, Err(why)),
     };
-    let (Generation { next, made, rows, notices, covered, .. }, published, plan) = match done {
+    let (Generation { next, made, rows, covered }, published, plan) = match done {
         Ok(done) => done,
         Err(why) => return Err(refused(feed.as_ref(), publication, why, streams)),
     };
     if published.is_some() && !args.quiet {
-        notices.removed.print(streams);
+        next.gave.notices.removed.print(streams);
     }
-    if conflicts != Some(next.conflicts) {
-        notices.kept.print(streams);
+    if conflicts != Some(next.gave.conflicts.kept) {
+        next.gave.notices.kept.print(streams);
     }
     if let Some(payload) = &published {
         publication.warn_if_expired(payload.head(), streams);
@@ -153,7 +153,7 @@ fn go_on<'a, P: Make>(
     publication.look_at_clock()?;
     let (published, plan) = publication.known.publish(&generation.next)?;
     if !publication.is_dry {
-        publication.carry_out(&plan, Some(&generation.outputs), streams)?;
+        publication.carry_out(&plan, Some(&generation.next.made.outputs), streams)?;
     }
     Ok((generation, published, plan))
 }
@@ -213,10 +213,9 @@ fn renew<P: Make>(
         Ok(_) => P::again(feed, publication, streams).context("the last list can't be signed anew")?,
         Err(_) => None,
     };
-    let (again, outputs) = again.unzip();
     let (renewal, plan) = publication.known.renew(again.as_ref())?;
     if !publication.is_dry {
-        publication.carry_out(&plan, outputs.as_ref(), streams)?;
+        publication.carry_out(&plan, again.as_ref().map(|made| &made.outputs), streams)?;
         if let (Renewal::Signed(_), Some(live)) = (renewal, publication.known.ours()) {
             publication.warn_if_expired(live.payload.head(), streams);
         }
