@@ -6,12 +6,11 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
-use super::{at, feed, names, publish, verify, write_list};
+use super::{PUBLISH, at, feed, names, publish, verify, write_list};
 use crate::in_process::{age, done, refused, tool, write};
 
 const DAY: u64 = 24 * 60 * 60;
 const SHARDED: &str = "shards = 512\nfpr = 0.01";
-const PUBLISH: &str = "feed publish @feed.toml";
 
 /// Makes everything in the folder look as if it had been written `seconds` ago.
 fn age_all(folder: &TempDir, seconds: u64) {

@@ -6,8 +6,8 @@ use std::fs;
 use tempfile::TempDir;
 
 use super::{
-    at, check, copy, feed, files, in_state, key, lose, publish, publish_refused, read, tell, told_as, verify,
-    write_list,
+    at, check, copy, feed, files, in_state, lines, lose, publish, publish_refused, read, tell, told_as,
+    verify, write_list,
 };
 use crate::in_process::{done, tool, tool_with, write};
 
@@ -353,7 +353,7 @@ fn without_the_state_each_list_needs_a_least_number_of_keys() {
 fn an_old_state_brings_no_allowlist_back() {
     let folder = feed("");
     write_list(&folder, 0..1000);
-    write(&folder, "good", (0..100).map(|i| key(i) + "\n").collect::<String>());
+    write(&folder, "good", lines(0..100));
     tell(&folder, "allow-wins = true", "[allow]\ngood = \"good\"");
     publish(&folder, 0, "");
     assert_eq!(verify(&folder)["count"], 900);

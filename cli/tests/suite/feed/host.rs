@@ -11,14 +11,13 @@ use ed25519_dalek::{Signer, SigningKey};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{check, copy, feed, in_state, lose, read, tell, told_as, write_list};
+use super::{PUBLISH, check, copy, feed, in_state, lose, read, tell, told_as, write_list};
 use crate::in_process::{self, PUBLIC_KEY, done, payload, tool, write};
 
 /// The highest generation that JSON carries, less the one that a publisher would add.
 const HIGHEST: u64 = (1 << 53) - 2;
 const MAX: u64 = 1 << 40;
 
-const PUBLISH: &str = "feed publish @feed.toml";
 /// After the loss of a state.
 const RECOVER: &str = "feed publish @feed.toml --max-removed 100%";
 

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 use super::{
-    check, feed, generation, key, names, publish, publish_refused, read, tell, told_as, verify, write_list,
+    check, feed, generation, lines, names, publish, publish_refused, read, tell, told_as, verify, write_list,
 };
 use crate::in_process::{age, arguments, done};
 
@@ -73,7 +73,7 @@ fn a_run_that_lost_its_lock_changes_nothing() {
     publish(&folder, 1, "");
     let before = (verify(&folder), state());
     signal(&child, "CONT");
-    let keys: String = (0..110).map(|i| key(i) + "\n").collect();
+    let keys = lines(0..110);
     // What it did while it had the lock may stay.
     let lost = |child: std::process::Child, mut list: fs::File, before| {
         list.write_all(keys.as_bytes()).unwrap();

@@ -16,29 +16,36 @@ mod said;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bloom_wasm::{Delta, Filter};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::in_process::{self, KEY, PUBLIC_KEY, declare, done, tool, write};
+use crate::in_process::{self, KEY, PUBLIC_KEY, declare, done, payload, tool, write};
+
+/// Publishes what feed.toml says, now.
+pub const PUBLISH: &str = "feed publish @feed.toml";
 
 /// A folder for a feed of one list that has no generation yet, with these lines in its feed.toml.
-fn feed(above: &str) -> TempDir {
+pub fn feed(above: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
     write(&folder, "key", KEY);
     tell(&folder, above, "");
     folder
 }
 
-/// Writes feed.toml: these lines, and what stands below the list. The feed has raw keys, and is signed, unless they say
-/// otherwise.
-fn tell(folder: &TempDir, above: &str, below: &str) {
+/// Writes feed.toml: these lines, and what stands below the list.
+pub fn tell(folder: &TempDir, above: &str, below: &str) {
+    tell_lists(folder, above, &format!("list = \"list\"\n{below}"));
+}
+
+/// The same with other lists, or none. The feed has raw keys, and is signed, unless the lines say otherwise.
+pub fn tell_lists(folder: &TempDir, above: &str, lists: &str) {
     let defaults = [("profile", "\"raw\""), ("sign", "[\"key\"]")];
     let defaults = defaults.iter().filter(|(key, _)| !above.contains(&format!("{key} =")));
     let defaults: String = defaults.map(|(key, value)| format!("{key} = {value}\n")).collect();
-    declare(folder, &(defaults + above), &format!("list = \"list\"\n{below}"));
+    declare(folder, &(defaults + above), lists);
 }
 
 /// Writes NAME.toml, which says the same as feed.toml with other words.
@@ -54,7 +61,7 @@ fn with_state(folder: &TempDir, name: &str) {
 }
 
 /// Copies a folder, replacing what was there.
-fn copy(folder: &TempDir, from: &str, to: &str) {
+pub fn copy(folder: &TempDir, from: &str, to: &str) {
     let [from, to] = [from, to].map(|name| folder.path().join(name));
     if to.exists() {
         fs::remove_dir_all(&to).unwrap();
@@ -66,23 +73,27 @@ fn copy(folder: &TempDir, from: &str, to: &str) {
     }
 }
 
-fn lose(folder: &TempDir, dir: &str) {
+pub fn lose(folder: &TempDir, dir: &str) {
     fs::remove_dir_all(folder.path().join(dir)).unwrap();
 }
 
-fn key(i: u32) -> String {
+pub fn key(i: u32) -> String {
     format!("key-{i}.example")
 }
 
-fn write_list(folder: &TempDir, keys: impl IntoIterator<Item = u32>) {
-    write(folder, "list", keys.into_iter().map(|i| key(i) + "\n").collect::<String>());
+pub fn lines(keys: impl IntoIterator<Item = u32>) -> String {
+    keys.into_iter().map(|i| key(i) + "\n").collect()
+}
+
+pub fn write_list(folder: &TempDir, keys: impl IntoIterator<Item = u32>) {
+    write(folder, "list", lines(keys));
 }
 
 /// When the first list is published. `feed verify` reads the clock, and nothing from this month has expired by it.
 const MONTH: &str = "2099-01";
 
 /// Some hours after the first time.
-fn at(hours: u32) -> String {
+pub fn at(hours: u32) -> String {
     format!("--created-at {MONTH}-{:02}T{:02}:00:00Z", hours / 24 + 1, hours % 24)
 }
 
@@ -141,11 +152,34 @@ fn read(folder: &TempDir) -> Filter {
 }
 
 /// Everything in the folder that is served.
-fn files(folder: &TempDir) -> BTreeMap<String, Vec<u8>> {
-    let entries = fs::read_dir(folder.path().join("public")).unwrap().map(|entry| entry.unwrap().path());
+pub fn files(folder: &TempDir) -> BTreeMap<String, Vec<u8>> {
+    files_in(&folder.path().join("public"))
+}
+
+fn files_in(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     entries
         .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(path).unwrap()))
         .collect()
+}
+
+/// Fails unless the folder that is served is this one of tests/golden, but for some members of the manifest.
+pub fn require_golden(folder: &TempDir, name: &str, members: &[&str]) {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden").join(name);
+    // To make the files anew, remove the old ones first.
+    if std::env::var("GOLDEN").is_ok_and(|value| value == "write") && !golden.exists() {
+        fs::create_dir(&golden).unwrap();
+        files(folder).iter().for_each(|(name, bytes)| fs::write(golden.join(name), bytes).unwrap());
+    }
+    let [made, golden] = [files(folder), files_in(&golden)].map(|mut files| {
+        for (_, manifest) in files.iter_mut().filter(|(name, _)| name.ends_with(".json")) {
+            let mut payload = payload(manifest);
+            members.iter().for_each(|member| drop(payload[member].take()));
+            *manifest = payload.to_string().into_bytes();
+        }
+        files
+    });
+    assert!(made == golden, "{name}: the same lists give other bytes");
 }
 
 /// The file of the state with this in its name.
@@ -154,7 +188,7 @@ fn in_state(folder: &TempDir, part: &str) -> PathBuf {
     paths.find(|path| path.file_name().unwrap().to_string_lossy().contains(part)).unwrap()
 }
 
-fn names(folder: &TempDir) -> BTreeSet<String> {
+pub fn names(folder: &TempDir) -> BTreeSet<String> {
     files(folder).into_keys().collect()
 }
 

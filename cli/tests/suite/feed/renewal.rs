@@ -4,7 +4,7 @@ use std::fs;
 
 use super::guard::{EXCUSE, KINDS, PAGE};
 use super::{
-    check, copy, feed, files, generation, in_state, key, lose, names, publish, publish_refused, read,
+    check, copy, feed, files, generation, in_state, key, lines, lose, names, publish, publish_refused, read,
     renewed, stays, tell, verify, write_list,
 };
 use crate::in_process::{self, done, write};
@@ -84,7 +84,7 @@ fn the_old_list_is_signed_anew_while_the_next_cannot_be_made() {
 /// needed, from lists that aren't refused.
 #[test]
 fn what_is_signed_anew_is_whole() {
-    let good = |from: u32| (from..3000).map(|i| key(i) + "\n").collect::<String>();
+    let good = |from: u32| lines(from..3000);
     for damage in ["", "damaged"] {
         let folder = feed("");
         let allow = |file: &str| tell(&folder, "", &format!("[allow]\ngood = \"{file}\""));

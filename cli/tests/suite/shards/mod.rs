@@ -8,100 +8,72 @@ mod parts;
 mod refusals;
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 
+use base16ct::lower::encode_string as hex;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use crate::in_process::{self, declare, done};
+use crate::feed::{PUBLISH, write_list};
+use crate::in_process::{self, done, read};
 
-fn write(folder: &TempDir, name: &str, lines: impl IntoIterator<Item = String>) {
-    let text: String = lines.into_iter().map(|line| line + "\n").collect();
-    fs::write(folder.path().join(name), text).unwrap();
-}
-
-fn keys(range: std::ops::Range<u32>) -> impl Iterator<Item = String> {
-    range.map(|i| format!("key-{i}"))
-}
-
-/// Publishes what feed.toml says.
-const PUBLISH: &str = "feed publish @feed.toml";
-
-/// Describes a feed of `list` without signatures. The state lies beside its folder.
-fn describe(folder: &TempDir, dir: &str, above: &str) {
-    let folders = format!("public = \"{dir}\"\nstate = \"{dir}.state\"\nsign = []");
-    declare(folder, &format!("{folders}\n{above}"), "list = \"list\"");
-}
-
-/// Describes a feed of raw keys with this number of shards.
-fn raw(folder: &TempDir, dir: &str, shards: u32, more: &str) {
-    describe(folder, dir, &format!("profile = \"raw\"\nshards = {shards}\n{more}"));
-}
-
-/// Begins such a feed. Returns what is said.
-fn begin(folder: &TempDir, dir: &str, shards: u32, more: &str) -> String {
-    raw(folder, dir, shards, more);
+/// Publishes a list of this many keys. Returns what is said.
+fn publish(folder: &TempDir, keys: u32) -> String {
+    write_list(folder, 0..keys);
     done(folder, PUBLISH)
 }
 
-/// What the manifest in a folder says.
-fn payload(dir: &Path) -> Value {
-    in_process::payload(&fs::read(dir.join("shards.json")).unwrap())
+/// What the manifest says.
+fn payload(folder: &TempDir) -> Value {
+    in_process::payload(&read(folder, "public/shards.json"))
 }
 
-/// What the state beside a folder says.
-fn state(dir: &Path) -> Value {
-    serde_json::from_slice(&fs::read(dir.with_extension("state").join("state.json")).unwrap()).unwrap()
+/// What the state says.
+fn state(folder: &TempDir) -> Value {
+    serde_json::from_slice(&read(folder, "state/state.json")).unwrap()
 }
 
-/// The bytes and the count of every shard, by pages; every file must have its hash as its name.
-fn shards(dir: &Path) -> Vec<(Vec<u8>, u32)> {
+/// The page with these entries of 40 bytes each, and their names, lengths and counts.
+fn entries(page: &[u8]) -> impl Iterator<Item = (String, usize, u32)> {
+    let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
+    page.chunks(40)
+        .map(move |entry| (hex(&entry[..32]), number(&entry[32..36]) as usize, number(&entry[36..])))
+}
+
+/// The pages that the manifest names.
+fn pages(folder: &TempDir) -> Vec<String> {
+    let pages = payload(folder)["pages"].as_array().unwrap().clone();
+    pages.iter().map(|page| page.as_str().unwrap().to_owned()).collect()
+}
+
+/// The count of every shard; every file must have its hash as its name.
+fn counts(folder: &TempDir) -> Vec<u32> {
     let read = |name: &str| {
-        let bytes = fs::read(dir.join(name)).unwrap();
+        let bytes = read(folder, &format!("public/{name}"));
         assert_eq!(hex(&Sha256::digest(&bytes)), name);
         bytes
     };
-    let payload = payload(dir);
-    let mut shards = Vec::new();
-    for page in payload["pages"].as_array().unwrap() {
-        let page = read(page.as_str().unwrap());
+    let (payload, mut total, mut counts) = (payload(folder), 0, Vec::new());
+    for page in pages(folder) {
+        let page = read(&page);
         assert_eq!(page.len(), 40 * 256.min(payload["shards"].as_u64().unwrap() as usize));
-        for entry in page.chunks(40) {
-            let name = hex(&entry[..32]);
-            let number = |at: usize| u32::from_le_bytes(entry[at..at + 4].try_into().unwrap());
-            let bytes = read(&name);
-            assert_eq!(bytes.len(), number(32) as usize);
-            shards.push((bytes, number(36)));
+        for (name, bytes, count) in entries(&page) {
+            assert_eq!(read(&name).len(), bytes);
+            total += bytes;
+            counts.push(count);
         }
     }
-    assert_eq!(shards.len() as u64, payload["shards"].as_u64().unwrap());
-    assert_eq!(
-        shards.iter().map(|(bytes, _)| bytes.len() as u64).sum::<u64>(),
-        payload["bytes"].as_u64().unwrap()
-    );
-    let count: u64 = shards.iter().map(|(_, count)| u64::from(*count)).sum();
-    assert_eq!(count, payload["count"].as_u64().unwrap());
-    shards
+    let said = ["shards", "bytes", "count"].map(|name| payload[name].as_u64().unwrap());
+    assert_eq!(said, [counts.len() as u64, total as u64, counts.iter().map(|count| u64::from(*count)).sum()]);
+    counts
 }
 
 /// The files that the manifest names, and those that its pages name.
-fn named(dir: &Path) -> BTreeSet<String> {
-    let pages = payload(dir)["pages"].as_array().unwrap().clone();
-    let mut named: BTreeSet<_> = pages.iter().map(|page| page.as_str().unwrap().to_owned()).collect();
-    for page in pages {
-        let page = fs::read(dir.join(page.as_str().unwrap())).unwrap();
-        named.extend(page.chunks(40).map(|entry| hex(&entry[..32])));
-    }
-    named
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn files(dir: &Path) -> BTreeSet<String> {
-    let names = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.collect()
+fn named(folder: &TempDir) -> BTreeSet<String> {
+    let shards = |page: &String| {
+        let page = read(folder, &format!("public/{page}"));
+        entries(&page).map(|(name, ..)| name).collect::<Vec<_>>()
+    };
+    let pages = pages(folder);
+    pages.iter().flat_map(shards).chain(pages.clone()).collect()
 }

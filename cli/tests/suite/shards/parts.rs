@@ -7,54 +7,64 @@ use std::path::PathBuf;
 use bloom_wasm::hash;
 use tempfile::TempDir;
 
-use super::{PUBLISH, begin, files, keys, payload, shards, state, write};
-use crate::in_process::{Hook, age, declare, done, refused, told, tool, tool_on, tool_with};
+use super::{counts, payload, publish, state};
+use crate::feed::{PUBLISH, feed, key, names, tell, tell_lists, write_list};
+use crate::in_process::{Hook, age, done, refused, told, tool, tool_on, tool_with};
 
-/// The digests of one shard, of 2^`bits`.
-fn digests(digests: impl Iterator<Item = u64>, shard: u64, bits: u32) -> Vec<u8> {
-    digests.filter(|digest| digest >> (64 - bits) == shard).flat_map(u64::to_le_bytes).collect()
+/// Builds one of 2^`bits` shards, from the keys that it has of these.
+fn build(folder: &TempDir, keys: impl Iterator<Item = u32>, seed: u64, shard: u64, bits: u32) {
+    let digests = keys.map(|i| hash::digest(seed, key(i).as_bytes()));
+    let own: Vec<u8> =
+        digests.filter(|digest| digest >> (64 - bits) == shard).flat_map(u64::to_le_bytes).collect();
+    let shards = 1 << bits;
+    let args = format!("feed build-shard --shards {shards} --index {shard} --seed {seed} -o @parts");
+    let (code, _, err) = tool_with(folder, &args, &own);
+    assert_eq!(code, 0, "{err}");
 }
 
-/// Describes a feed of the parts in a folder, without signatures. The state lies beside its folder.
-fn of_parts(folder: &TempDir, dir: &str, parts: &str, above: &str) {
-    let folders = format!("public = \"{dir}\"\nstate = \"{dir}.state\"\nsign = []\nparts = \"{parts}\"");
-    declare(folder, &format!("{folders}\n{above}"), "");
+/// Describes a feed of the parts in a folder.
+fn of_parts(folder: &TempDir, parts: &str, above: &str) {
+    tell_lists(folder, &format!("parts = \"{parts}\"\n{above}"), "");
+}
+
+/// How many files are in the folder of the parts.
+fn left(folder: &TempDir) -> usize {
+    fs::read_dir(folder.path().join("parts")).unwrap().count()
 }
 
 /// Building each shard by itself, and then the folder, gives the same as building all at once.
 #[test]
 fn shards_that_were_built_elsewhere() {
-    let folder = TempDir::new().unwrap();
-    let same = "--seed 42 --fpr 0.01";
-    write(&folder, "list", keys(0..3000));
-    begin(&folder, "whole", 32, "seed = 42\nfpr = 0.01");
+    let above = "shards = 32\nseed = 42";
+    let [whole, folder] = [feed(above), feed("")];
+    publish(&whole, 3000);
     // Repeated, in any order, and once more after a run that failed.
     for shard in (0..32).rev().chain([5]) {
-        let all = keys(0..3000).chain(keys(0..100)).map(|key| hash::digest(42, key.as_bytes()));
-        let args = format!("feed build-shard --shards 32 --index {shard} {same} -o @parts");
-        let (code, _, err) = tool_with(&folder, &args, &digests(all, shard, 5));
-        assert_eq!(code, 0, "{err}");
+        build(&folder, (0..3000).chain(0..100), 42, shard, 5);
     }
-    of_parts(&folder, "out", "parts", "profile = 'raw'\nshards = 32\nseed = 42\nfpr = 0.01");
+    of_parts(&folder, "parts", above);
     let said = done(&folder, PUBLISH);
     assert!(said.contains("3,000 keys, of parts"), "{said}");
-    let [whole, out, parts] = ["whole", "out", "parts"].map(|dir| folder.path().join(dir));
-    assert_eq!(files(&whole), files(&out));
-    shards(&out);
-    assert!(files(&parts).is_empty(), "they are used up");
-    assert_eq!(payload(&whole)["pages"], payload(&out)["pages"]);
+    assert_eq!(names(&whole), names(&folder));
+    counts(&folder);
+    assert_eq!(left(&folder), 0, "they are used up");
+    assert_eq!(payload(&whole)["pages"], payload(&folder)["pages"]);
 }
 
 /// Builds one of four shards.
 fn job(folder: &TempDir, shard: u64, range: std::ops::Range<u32>) {
-    let all = keys(range).map(|key| hash::digest(0, key.as_bytes()));
-    let args = format!("feed build-shard --shards 4 --index {shard} -o @parts");
-    assert_eq!(tool_with(folder, &args, &digests(all, shard, 2)).0, 0);
+    build(folder, range, 0, shard, 2);
 }
 
 /// Builds all four.
 fn jobs(folder: &TempDir, range: std::ops::Range<u32>) {
     (0..4).for_each(|shard| job(folder, shard, range.clone()));
+}
+
+/// Publishes a list of this many keys.
+fn of_list(folder: &TempDir, keys: u32) {
+    tell(folder, "shards = 4\ngrace = '0s'", "");
+    publish(folder, keys);
 }
 
 fn part(folder: &TempDir, shard: u64) -> PathBuf {
@@ -63,27 +73,26 @@ fn part(folder: &TempDir, shard: u64) -> PathBuf {
 
 /// Describes the feed of parts that had a list before.
 fn of_four_parts(folder: &TempDir) {
-    of_parts(folder, "out", "parts", "profile = 'raw'\nshards = 4\ngrace = '0s'\ndropped = ['list']");
+    of_parts(folder, "parts", "shards = 4\ngrace = '0s'\ndropped = ['list']");
 }
 
 fn manifest(folder: &TempDir) -> PathBuf {
-    folder.path().join("out/shards.json")
+    folder.path().join("public/shards.json")
 }
 
 fn generation(folder: &TempDir) -> u64 {
-    payload(&folder.path().join("out"))["generation"].as_u64().unwrap()
+    payload(folder)["generation"].as_u64().unwrap()
 }
 
 /// After a generation of a list, publishes the parts, but the manifest can't be put in place. Returns the old one,
 /// which is away.
 fn unfinished(folder: &TempDir) -> Vec<u8> {
     let manifest = manifest(folder);
-    write(folder, "list", keys(0..500));
-    begin(folder, "out", 4, "grace = '0s'");
+    of_list(folder, 500);
     let before = fs::read(&manifest).unwrap();
     of_four_parts(folder);
     // The tool says that this isn't its own, and meanwhile a folder comes into the place of the manifest.
-    let other = folder.path().join("out/feed.json");
+    let other = folder.path().join("public/feed.json");
     fs::write(&other, "").unwrap();
     let mut said = String::new();
     let mut err = Hook(|bytes: &[u8]| {
@@ -99,7 +108,7 @@ fn unfinished(folder: &TempDir) -> Vec<u8> {
     fs::remove_file(other).unwrap();
     fs::remove_dir(&manifest).unwrap();
     assert!((0..4).all(|shard| part(folder, shard).exists()), "they are needed");
-    let state = state(&folder.path().join("out"));
+    let state = state(folder);
     let dir = folder.path().join("parts").display().to_string();
     assert_eq!((&state["parts"]["dir"], &state["parts"]["published"]), (&dir.into(), &false.into()));
     before
@@ -109,19 +118,18 @@ fn unfinished(folder: &TempDir) -> Vec<u8> {
 /// when the state says so, too.
 fn killed(folder: &TempDir, is_remembered: bool) -> Vec<u8> {
     let before = unfinished(folder);
-    let mut state = state(&folder.path().join("out"));
+    let mut state = state(folder);
     fs::write(manifest(folder), state["manifest"].as_str().unwrap()).unwrap();
     state["parts"]["published"] = is_remembered.into();
-    fs::write(folder.path().join("out.state/state.json"), state.to_string()).unwrap();
+    fs::write(folder.path().join("state/state.json"), state.to_string()).unwrap();
     before
 }
 
 /// The next run, for which the job of the first shard is lost, doesn't take the old one; with a new one it publishes.
 fn only_the_first_is_missing(folder: &TempDir) {
-    let dir = folder.path().join("out");
-    let before = payload(&dir);
+    let before = payload(folder);
     refused(folder, PUBLISH, "shard-00000-of-00004.bloom: No such file");
-    assert_eq!(payload(&dir), before);
+    assert_eq!(payload(folder), before);
     // What was built since has stayed.
     assert!((1..4).all(|shard| part(folder, shard).exists()));
     job(folder, 0, 0..1100);
@@ -131,26 +139,26 @@ fn only_the_first_is_missing(folder: &TempDir) {
 
 /// All shards are those of 1,100 keys, and nothing is left.
 fn is_published(folder: &TempDir) {
-    let dir = folder.path().join("out");
     done(folder, PUBLISH);
-    write(folder, "list", keys(0..1100));
-    done(folder, "verify @out --members @list --probes 1000");
-    assert!(files(&dir).iter().all(|name| name.len() == 64 || name == "shards.json"));
-    assert!(files(&folder.path().join("parts")).is_empty());
-    assert_eq!(state(&dir).get("parts"), None);
+    write_list(folder, 0..1100);
+    done(folder, "verify @public --members @list --probes 1000");
+    assert!(names(folder).iter().all(|name| name.len() == 64 || name == "shards.json"));
+    assert_eq!(left(folder), 0);
+    assert_eq!(state(folder).get("parts"), None);
 }
 
 /// A run is killed when the manifest is there, and the next job of a shard is lost.
 #[test]
 fn a_shard_that_was_published_is_not_taken_for_the_next_one() {
     for (is_remembered, deleted) in [(false, 0), (true, 0), (true, 2)] {
-        let folder = TempDir::new().unwrap();
+        let folder = feed("");
         jobs(&folder, 0..1000);
         killed(&folder, is_remembered);
         (0..deleted).for_each(|i| fs::remove_file(part(&folder, 3 - i)).unwrap());
         // What it left disturbs no other command.
-        write(&folder, "list", keys(0..1000));
-        for command in ["verify @out --members @list --probes 1000", "info @out", "feed verify @out"] {
+        write_list(&folder, 0..1000);
+        for command in ["verify @public --members @list --probes 1000", "info @public", "feed verify @public"]
+        {
             done(&folder, command);
         }
         // As in a copy of the folder, where times differ.
@@ -164,7 +172,7 @@ fn a_shard_that_was_published_is_not_taken_for_the_next_one() {
 #[test]
 fn shards_of_a_manifest_that_never_came_are_not_spent() {
     for first in [true, false] {
-        let folder = TempDir::new().unwrap();
+        let folder = feed("");
         jobs(&folder, 0..1100);
         let before = unfinished(&folder);
         // There is none, or it is the old one.
@@ -178,14 +186,14 @@ fn shards_of_a_manifest_that_never_came_are_not_spent() {
 /// What clients should have had by now is signed anew, and then its parts are used up.
 #[test]
 fn an_unfinished_generation_is_put_in_place_if_the_next_is_refused() {
-    let folder = TempDir::new().unwrap();
+    let folder = feed("");
     jobs(&folder, 0..1000);
     let before = unfinished(&folder);
     fs::write(manifest(&folder), before).unwrap();
     fs::remove_file(part(&folder, 2)).unwrap();
     job(&folder, 3, 0..1100);
     refused(&folder, PUBLISH, "; the last list was signed anew as generation ");
-    assert_eq!(payload(&folder.path().join("out"))["count"], 1000);
+    assert_eq!(payload(&folder)["count"], 1000);
     assert_eq!([0, 1, 2, 3].map(|shard| part(&folder, shard).exists()), [false, false, false, true]);
     (1..3).for_each(|shard| job(&folder, shard, 0..1100));
     only_the_first_is_missing(&folder);
@@ -195,30 +203,31 @@ fn an_unfinished_generation_is_put_in_place_if_the_next_is_refused() {
 #[test]
 fn shards_that_were_published_are_spent() {
     for what in ["manifest", "again", "folder", "moved"] {
-        let folder = TempDir::new().unwrap();
+        let folder = feed("");
         jobs(&folder, 0..1100);
         let before = killed(&folder, true);
+        let others = "shards = 4\ndropped = ['list']";
         match what {
             "manifest" => fs::write(manifest(&folder), before).unwrap(),
             "again" => jobs(&folder, 0..1100),
             "moved" => {
-                let [parts, others] = ["parts", "others"].map(|name| folder.path().join(name));
-                fs::rename(&parts, &others).unwrap();
-                of_parts(&folder, "out", "others", "profile = 'raw'\nshards = 4\ndropped = ['list']");
+                let [parts, moved] = ["parts", "others"].map(|name| folder.path().join(name));
+                fs::rename(&parts, &moved).unwrap();
+                of_parts(&folder, "others", others);
                 let (code, _, err) = tool(&folder, PUBLISH);
                 let is_told =
                     err.contains("parts that were published are in no folder of this name any more");
                 assert!(code == 2 && is_told, "{code} {err}");
-                fs::rename(&others, &parts).unwrap();
-                fs::create_dir(others).unwrap();
+                fs::rename(&moved, &parts).unwrap();
+                fs::create_dir(moved).unwrap();
             }
             _ => {
                 fs::create_dir(folder.path().join("others")).unwrap();
-                of_parts(&folder, "out", "others", "profile = 'raw'\nshards = 4\ndropped = ['list']");
+                of_parts(&folder, "others", others);
             }
         }
         refused(&folder, PUBLISH, "shard-00000-of-00004.bloom: No such file");
-        assert!(files(&folder.path().join("parts")).is_empty());
+        assert_eq!(left(&folder), 0);
         of_four_parts(&folder);
         // Those that change nothing are used up, too.
         jobs(&folder, 0..1100);
@@ -229,15 +238,13 @@ fn shards_that_were_published_are_spent() {
 /// The next generation is made of a list again, and the one after it of parts.
 #[test]
 fn published_shards_are_spent_whoever_comes_next() {
-    let folder = TempDir::new().unwrap();
+    let folder = feed("");
     jobs(&folder, 0..1000);
     killed(&folder, true);
-    write(&folder, "list", keys(0..1050));
-    begin(&folder, "out", 4, "grace = '0s'");
-    assert_eq!(payload(&folder.path().join("out"))["count"], 1050);
-    assert!(files(&folder.path().join("parts")).is_empty());
+    of_list(&folder, 1050);
+    assert_eq!((&payload(&folder)["count"], left(&folder)), (&1050.into(), 0));
     jobs(&folder, 0..1100);
-    of_parts(&folder, "out", "parts", "profile = 'raw'\nshards = 4\ngrace = '0s'");
+    of_parts(&folder, "parts", "shards = 4");
     // A list that is gone is refused, whatever comes instead.
     refused(&folder, PUBLISH, "list: this list is missing; if it is gone, write dropped = [\"list\"] above");
     of_four_parts(&folder);
@@ -247,14 +254,13 @@ fn published_shards_are_spent_whoever_comes_next() {
 /// There it is a folder. Only a run that takes parts may not go on.
 #[test]
 fn a_published_shard_that_cannot_be_deleted_is_told() {
-    let folder = TempDir::new().unwrap();
+    let folder = feed("");
     jobs(&folder, 0..1000);
     killed(&folder, true);
     fs::remove_file(part(&folder, 1)).unwrap();
     fs::create_dir(part(&folder, 1)).unwrap();
     let stuck = "shard-00001-of-00004.bloom: this is not a file";
-    write(&folder, "list", keys(0..1050));
-    begin(&folder, "out", 4, "grace = '0s'");
+    of_list(&folder, 1050);
     let (code, said, err) = tool(&folder, PUBLISH);
     assert!(code == 0 && said.contains("unchanged"), "{said}{err}");
     assert!(err.contains(stuck) && err.lines().count() == 1, "{err}");
@@ -275,16 +281,18 @@ fn a_published_shard_that_cannot_be_deleted_is_told() {
 
 #[test]
 fn parts_that_are_none_of_the_feed_are_refused() {
-    let folder = TempDir::new().unwrap();
-    let build = |args: &str, input: &[u8], words: &str| {
-        let (code, _, err) = tool_with(&folder, &format!("feed build-shard {args} -o @parts"), input);
+    let folder = feed("");
+    for (args, input, words) in [
+        ("4", &[][..], "--index must be below --shards"),
+        ("1", &[0; 8], "belongs to shard 0"),
+        ("0", &[0; 7], "within a digest"),
+        ("0 --profile url", &[], "use `feed publish`"),
+    ] {
+        let args = format!("feed build-shard --shards 4 -o @parts --index {args}");
+        let (code, _, err) = tool_with(&folder, &args, input);
         assert!(code == 2 && err.contains(words), "{args}: {err}");
-    };
-    build("--shards 4 --index 4", b"", "--index");
-    build("--shards 4 --index 1", &[0; 8], "shard 0");
-    build("--shards 4 --index 0", &[0; 7], "within a digest");
-    build("--shards 4 --index 0 --profile url", b"", "use `feed publish`");
-    let with = |above: &str| of_parts(&folder, "out", "parts", &format!("profile = 'raw'\n{above}"));
+    }
+    let with = |above: &str| of_parts(&folder, "parts", above);
     let four = "shards = 4";
     with(four);
     refused(&folder, PUBLISH, "parts: No such file");
@@ -302,7 +310,7 @@ fn parts_that_are_none_of_the_feed_are_refused() {
         build(2, options);
         refused(&folder, PUBLISH, &format!("shard-00002-of-00004.bloom: {words}"));
     }
-    write(&folder, "list", keys(0..100));
+    write_list(&folder, 0..100);
     for options in ["--name n @list", "--tag a=@list"] {
         done(&folder, &format!("build {options} -o @parts/shard-00002-of-00004.bloom"));
         refused(&folder, PUBLISH, "`feed build-shard` didn't make this");
@@ -317,8 +325,8 @@ fn parts_that_are_none_of_the_feed_are_refused() {
         refused(&folder, PUBLISH, words);
     }
     with(four);
-    assert!(files(&folder.path().join("out")).is_empty(), "nothing is written unless all can be");
-    assert_eq!(files(&folder.path().join("parts")).len(), 4);
+    assert!(names(&folder).is_empty(), "nothing is written unless all can be");
+    assert_eq!(left(&folder), 4);
     // Nobody can say that there may be no keys.
     (0..4).for_each(|shard| drop(build(shard, "")));
     refused(&folder, PUBLISH, "no key is left");
