@@ -5,75 +5,56 @@ use std::fs;
 use bloom_wasm::hash::{Hashing, Secret};
 use tempfile::TempDir;
 
-use crate::in_process::told;
+use crate::feed::{PUBLISH, feed, lines, lose, tell, tell_lists, write_list};
+use crate::in_process::{done, read, refused, told, tool, tool_with, write};
 
-/// The tool, with files in a folder of its own.
-struct Tool(TempDir);
+/// A folder with secrets and a list.
+fn with_secrets() -> TempDir {
+    let folder = feed("");
+    write(&folder, "secret", "000102030405060708090a0b0c0d0e0f\n");
+    write(&folder, "other", [7; 16]);
+    write(&folder, "short", "0001020304\n");
+    write(&folder, "list", "evil.example\nbad.example\n");
+    folder
+}
 
-impl Tool {
-    fn new() -> Self {
-        let folder = TempDir::new().unwrap();
-        let tool = Tool(folder);
-        tool.write("secret", b"000102030405060708090a0b0c0d0e0f\n");
-        tool.write("other", &[7; 16]);
-        tool.write("short", b"0001020304\n");
-        tool.write("list", b"evil.example\nbad.example\n");
-        tool
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) {
-        crate::in_process::write(&self.0, name, bytes);
-    }
-
-    fn read(&self, name: &str) -> Vec<u8> {
-        crate::in_process::read(&self.0, name)
-    }
-
-    fn run_with(&self, args: &str, input: &[u8]) -> (u8, String, String) {
-        crate::in_process::tool_with(&self.0, args, input)
-    }
-
-    fn done(&self, args: &str) -> String {
-        crate::in_process::done(&self.0, args)
-    }
-
-    /// Fails with this code, in one line that shows nothing of a secret.
-    fn refused(&self, args: &str, code: &str) {
-        let (exit, out, err) = self.run_with(args, b"");
-        assert!(exit == 2 && err.contains(&format!("[{code}]")) && out.is_empty(), "{args}: {out}{err}");
-        assert!(err.lines().count() == 1 && !err.contains("0001020304"), "{args}: {err}");
-    }
+/// Fails with this code, in one line that shows nothing of a secret.
+fn fails(folder: &TempDir, args: &str, code: &str) {
+    let (exit, out, err) = tool(folder, args);
+    assert!(exit == 2 && err.contains(&format!("[{code}]")) && out.is_empty(), "{args}: {out}{err}");
+    assert!(err.lines().count() == 1 && !err.contains("0001020304"), "{args}: {err}");
 }
 
 #[test]
 fn the_tool_reads_a_secret_from_a_file() {
-    let tool = Tool::new();
-    tool.done("build @list -o @keyed --secret-file @secret --profile url");
-    tool.done("build @list -o @again --secret-file @secret --profile url");
-    assert_ne!(tool.read("keyed"), tool.read("again"), "a random seed each");
-    tool.done("build @list -o @plain --profile url");
-    let out = tool.done("check @keyed http://evil.example/a --secret-file @secret");
+    let folder = with_secrets();
+    done(&folder, "build @list -o @keyed --secret-file @secret --profile url");
+    done(&folder, "build @list -o @again --secret-file @secret --profile url");
+    assert_ne!(read(&folder, "keyed"), read(&folder, "again"), "a random seed each");
+    done(&folder, "build @list -o @plain --profile url");
+    let out = done(&folder, "check @keyed http://evil.example/a --secret-file @secret");
     assert_eq!(out, "http://evil.example/a\n");
-    let json = told(&tool.0, "info @keyed --secret-file @secret");
+    let json = told(&folder, "info @keyed --secret-file @secret");
     assert_eq!(json["keyed"], true);
-    tool.done("verify @keyed --members @list --probes 1000 --secret-file @secret");
+    done(&folder, "verify @keyed --members @list --probes 1000 --secret-file @secret");
     // 16 bytes are the same as their digits.
-    tool.write("raw", &(0..16).collect::<Vec<u8>>());
-    tool.done("verify @keyed --members @list --probes 1000 --secret-file @raw");
+    write(&folder, "raw", (0..16).collect::<Vec<u8>>());
+    done(&folder, "verify @keyed --members @list --probes 1000 --secret-file @raw");
     // And so are digits behind a byte order mark.
-    tool.write("marked", &["\u{feff}".as_bytes(), &tool.read("secret")].concat());
-    tool.done("verify @keyed --members @list --probes 1000 --secret-file @marked");
+    write(&folder, "marked", ["\u{feff}".as_bytes(), &read(&folder, "secret")].concat());
+    done(&folder, "verify @keyed --members @list --probes 1000 --secret-file @marked");
 
-    tool.write("delta", &fs::read("../tests/golden/keyed.delta").unwrap());
-    let json = told(&tool.0, "info @delta --secret-file @secret");
+    write(&folder, "delta", fs::read("../tests/golden/keyed.delta").unwrap());
+    let json = told(&folder, "info @delta --secret-file @secret");
     assert_eq!((&json["kind"], &json["keyed"]), (&"delta".into(), &true.into()));
     for part in ["one", "two"] {
-        tool.done(&format!(
-            "build @list -o @{part} --kind bloom --capacity 9 --seed 5 --secret-file @secret"
-        ));
+        done(
+            &folder,
+            &format!("build @list -o @{part} --kind bloom --capacity 9 --seed 5 --secret-file @secret"),
+        );
     }
-    tool.done("merge @one @two -o @merged --secret-file @secret");
-    tool.done("build @list -o @random --kind bloom --capacity 9 --secret-file @secret");
+    done(&folder, "merge @one @two -o @merged --secret-file @secret");
+    done(&folder, "build @list -o @random --kind bloom --capacity 9 --secret-file @secret");
 
     let all = [
         "check @keyed evil.example",
@@ -83,16 +64,16 @@ fn the_tool_reads_a_secret_from_a_file() {
         "merge @one @two -o @never",
     ];
     for args in all {
-        tool.refused(args, "secret_required");
-        tool.refused(&format!("{args} --secret-file @other"), "wrong_secret");
-        tool.refused(&format!("{args} --secret-file @short"), "invalid_parameter");
+        fails(&folder, args, "secret_required");
+        fails(&folder, &format!("{args} --secret-file @other"), "wrong_secret");
+        fails(&folder, &format!("{args} --secret-file @short"), "invalid_parameter");
     }
-    tool.refused("check @plain evil.example --secret-file @secret", "wrong_secret");
-    tool.refused("build @list -o @never --secret-file @short", "invalid_parameter");
-    tool.write("word", b"correct horse b\n");
-    tool.refused("build @list -o @never --secret-file @word", "invalid_parameter");
-    tool.write("long", &[b'0'; 5000]);
-    tool.refused("build @list -o @never --secret-file @long", "invalid_parameter");
+    fails(&folder, "check @plain evil.example --secret-file @secret", "wrong_secret");
+    fails(&folder, "build @list -o @never --secret-file @short", "invalid_parameter");
+    write(&folder, "word", "correct horse b\n");
+    fails(&folder, "build @list -o @never --secret-file @word", "invalid_parameter");
+    write(&folder, "long", [b'0'; 5000]);
+    fails(&folder, "build @list -o @never --secret-file @long", "invalid_parameter");
     for (args, words) in [
         ("build @list -o @never --secret-file @missing", "missing"),
         ("build @list -o @secret --secret-file @secret", "both the secret and the output"),
@@ -107,114 +88,107 @@ fn the_tool_reads_a_secret_from_a_file() {
         ("export @one -o @never --format guava", "no other software reads keyed filters"),
         ("merge @one @random -o @never --secret-file @secret", "with one --seed"),
     ] {
-        let (code, _, err) = tool.run_with(args, b"");
-        assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{args}: {err}");
+        refused(&folder, args, words);
     }
-    assert!(!tool.0.path().join("never").exists());
-    assert_eq!(tool.read("secret").len(), 33);
-}
-
-/// Describes a keyed feed, or another one, and returns the command that publishes it.
-fn describe(tool: &Tool, dir: &str, list: &str, above: &str) -> String {
-    let above = format!("public = '{dir}'\nstate = '{dir}.state'\nsign = []\nprofile = 'raw'\n{above}");
-    crate::in_process::declare(&tool.0, &above, &format!("list = '{list}'"));
-    "feed publish @feed.toml".to_owned()
+    assert!(!folder.path().join("never").exists());
+    assert_eq!(read(&folder, "secret").len(), 33);
 }
 
 /// Nobody publishes the list by forgetting the secret, or under another one; also if the state was lost.
-fn require_secret(tool: &Tool, dir: &str, list: &str, above: &str) {
+fn require_secret(folder: &TempDir, above: &str) {
     for secret in ["", "secret = 'other'"] {
         // The seed of a feed with a secret is that of its id.
-        let above = format!("{above}\n{secret}\nseed = {}", 0x0011_2233_4455_6677_u64);
-        let (code, _, err) = tool.run_with(&describe(tool, dir, list, &above), b"");
-        let words = "`secret` was another, and a feed keeps it for ever";
-        assert!(code == 2 && err.contains(words) && err.lines().count() == 1, "{secret}: {err}");
+        tell(folder, &format!("{above}\n{secret}\nseed = {}", 0x0011_2233_4455_6677_u64), "");
+        refused(folder, PUBLISH, "`secret` was another, and a feed keeps it for ever");
     }
+    tell(folder, &format!("{above}\nsecret = 'secret'"), "");
 }
 
 #[test]
 fn a_keyed_feed() {
-    let tool = Tool::new();
-    let publish = |list: &str| describe(&tool, "public", list, "secret = 'secret'");
-    tool.done(&publish("list"));
-    let keys = (0..500).map(|i| format!("key-{i}\n")).collect::<String>();
-    tool.write("long", [&tool.read("list"), keys.as_bytes()].concat().as_slice());
-    tool.done(&publish("long"));
-    let verified = told(&tool.0, "feed verify @public --secret-file @secret");
-    assert_eq!((&verified["keyed"], &verified["count"]), (&true.into(), &502.into()));
+    let folder = with_secrets();
+    tell(&folder, "secret = 'secret'", "");
+    done(&folder, PUBLISH);
+    write_list(&folder, 0..500);
+    done(&folder, PUBLISH);
+    let verified = told(&folder, "feed verify @public --secret-file @secret");
+    assert_eq!((&verified["keyed"], &verified["count"]), (&true.into(), &500.into()));
     assert_eq!(verified["files"].as_array().unwrap().len(), 1, "a new base");
-    tool.write("next", [&tool.read("long"), &b"one-more\n"[..]].concat().as_slice());
-    tool.done(&publish("next"));
-    let manifest = tool.read("public/feed.json");
-    tool.refused("feed verify @public", "secret_required");
-    tool.refused("feed verify @public --secret-file @other", "wrong_secret");
-    require_secret(&tool, "public", "next", "");
-    fs::remove_dir_all(tool.0.path().join("public.state")).unwrap();
+    write_list(&folder, 0..501);
+    done(&folder, PUBLISH);
+    let manifest = read(&folder, "public/feed.json");
+    fails(&folder, "feed verify @public", "secret_required");
+    fails(&folder, "feed verify @public --secret-file @other", "wrong_secret");
+    require_secret(&folder, "");
+    lose(&folder, "state");
+    require_secret(&folder, "");
+    assert_eq!(read(&folder, "public/feed.json"), manifest);
     // Even if its files can't be read.
-    fs::create_dir(tool.0.path().join("alone")).unwrap();
-    fs::write(tool.0.path().join("alone/feed.json"), &manifest).unwrap();
-    for dir in ["alone", "public"] {
-        require_secret(&tool, dir, "next", "");
-    }
-    assert_eq!(tool.read("public/feed.json"), manifest);
-    tool.done(&(publish("list") + " --max-removed 100%"));
-    tool.done("feed verify @public --secret-file @secret");
+    lose(&folder, "public");
+    fs::create_dir(folder.path().join("public")).unwrap();
+    write(&folder, "public/feed.json", manifest);
+    require_secret(&folder, "");
+    done(&folder, &format!("{PUBLISH} --max-removed 100%"));
+    done(&folder, "feed verify @public --secret-file @secret");
 }
 
 #[test]
 fn a_keyed_feed_with_shards() {
-    let tool = Tool::new();
-    let keys = (0..2000).map(|i| format!("key-{i}\n")).collect::<String>();
-    tool.write("keys", keys.as_bytes());
-    let publish = |dir: &str, above: &str| describe(&tool, dir, "keys", above);
-    tool.done(&publish("sharded", "shards = 8\nsecret = 'secret'"));
-    let before = tool.read("sharded/shards.json");
-    let out = tool.done(&publish("sharded", "shards = 8\nsecret = 'secret'"));
+    let folder = with_secrets();
+    write_list(&folder, 0..2000);
+    let keyed = "shards = 8\nsecret = 'secret'";
+    tell(&folder, keyed, "");
+    done(&folder, PUBLISH);
+    let before = read(&folder, "public/shards.json");
+    let out = done(&folder, PUBLISH);
     assert!(out.contains("unchanged"), "the same seed again: {out}");
-    assert_eq!(tool.read("sharded/shards.json"), before);
-    tool.done("verify @sharded --members @keys --probes 10000 --secret-file @secret");
-    assert_eq!(tool.done("check @sharded key-7 --secret-file @secret"), "key-7\n");
-    for args in ["check @sharded key-7", "info @sharded", "verify @sharded --members @keys"] {
-        tool.refused(args, "secret_required");
-        tool.refused(&format!("{args} --secret-file @other"), "wrong_secret");
+    assert_eq!(read(&folder, "public/shards.json"), before);
+    done(&folder, "verify @public --members @list --probes 10000 --secret-file @secret");
+    assert_eq!(done(&folder, "check @public key-7.example --secret-file @secret"), "key-7.example\n");
+    for args in ["check @public key-7", "info @public", "verify @public --members @list"] {
+        fails(&folder, args, "secret_required");
+        fails(&folder, &format!("{args} --secret-file @other"), "wrong_secret");
     }
-    tool.done(&publish("plain", "shards = 8"));
-    tool.refused("check @plain key-7 --secret-file @secret", "wrong_secret");
-    let (code, _, err) = tool.run_with(&publish("plain", "shards = 8\nseed = 0\nsecret = 'secret'"), b"");
-    assert!(code == 2 && err.contains("`secret` was none, and a feed keeps it for ever"), "{err}");
-    require_secret(&tool, "sharded", "keys", "shards = 8");
-    fs::remove_dir_all(tool.0.path().join("sharded.state")).unwrap();
-    require_secret(&tool, "sharded", "keys", "shards = 8");
-    assert_eq!(tool.read("sharded/shards.json"), before);
+    require_secret(&folder, "shards = 8");
+    lose(&folder, "state");
+    require_secret(&folder, "shards = 8");
+    assert_eq!(read(&folder, "public/shards.json"), before);
+    let plain = with_secrets();
+    tell(&plain, "shards = 8", "");
+    done(&plain, PUBLISH);
+    fails(&plain, "check @public key-7 --secret-file @secret", "wrong_secret");
+    tell(&plain, &format!("{keyed}\nseed = 0"), "");
+    refused(&plain, PUBLISH, "`secret` was none, and a feed keeps it for ever");
+}
 
-    // Built elsewhere, from digests that follow FORMAT.md, section 3.
+/// From digests that follow FORMAT.md, section 3.
+#[test]
+fn keyed_shards_that_were_built_elsewhere() {
+    let folder = with_secrets();
     let hashing = Hashing::keyed(&Secret::from(std::array::from_fn(|i| i as u8)), 5);
     let build = |shard: u64, secret: &str| {
-        let digests = (0..2000).map(|i| hashing.digest(format!("key-{i}").as_bytes()));
-        let digests = digests.filter(|digest| digest >> 63 == shard).flat_map(u64::to_le_bytes);
+        let digests: Vec<_> = lines(0..2000).lines().map(|key| hashing.digest(key.as_bytes())).collect();
+        let own = digests.into_iter().filter(|digest| digest >> 63 == shard).flat_map(u64::to_le_bytes);
         let args = format!("feed build-shard --shards 2 --index {shard} --seed 5 -o @parts{secret}");
-        let (code, _, err) = tool.run_with(&args, &digests.collect::<Vec<u8>>());
+        let (code, _, err) = tool_with(&folder, &args, &own.collect::<Vec<u8>>());
         assert_eq!(code, 0, "{err}");
     };
     (0..2).for_each(|shard| build(shard, " --secret-file @secret"));
-    let of_parts = |secret: &str| {
-        let above = "public = 'elsewhere'\nsign = []\nprofile = 'raw'\nshards = 2\nseed = 5";
-        crate::in_process::declare(&tool.0, &format!("{above}\nparts = 'parts'\n{secret}"), "");
-        "feed publish @feed.toml"
+    let with = |secret: &str| {
+        tell_lists(&folder, &format!("shards = 2\nseed = 5\nparts = 'parts'\n{secret}"), "");
     };
-    tool.refused(of_parts(""), "secret_required");
-    tool.refused(of_parts("secret = 'other'"), "wrong_secret");
-    tool.done(of_parts("secret = 'secret'"));
-    tool.done("verify @elsewhere --members @keys --probes 1000 --secret-file @secret");
+    with("");
+    fails(&folder, PUBLISH, "secret_required");
+    with("secret = 'other'");
+    fails(&folder, PUBLISH, "wrong_secret");
+    with("secret = 'secret'");
+    done(&folder, PUBLISH);
+    write_list(&folder, 0..2000);
+    done(&folder, "verify @public --members @list --probes 1000 --secret-file @secret");
     // One of them was built without the secret.
     build(0, " --secret-file @secret");
     build(1, "");
-    let (code, _, err) = tool.run_with(of_parts("secret = 'secret'"), b"");
-    assert!(
-        code == 2 && err.contains("shard-00001-of-00002.bloom: this is not the secret of the filter"),
-        "{err}"
-    );
-    let (code, _, err) =
-        tool.run_with("feed build-shard --shards 2 --index 0 -o @parts --secret-file @secret", b"");
-    assert!(code == 2 && err.contains("--seed"), "{err}");
+    refused(&folder, PUBLISH, "shard-00001-of-00002.bloom: this is not the secret of the filter");
+    let args = "feed build-shard --shards 2 --index 0 -o @parts --secret-file @secret";
+    refused(&folder, args, "--secret-file needs --seed");
 }
