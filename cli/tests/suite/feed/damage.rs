@@ -71,7 +71,7 @@ fn an_older_state_never_lowers_the_generation() {
     }
     let before = generation(&folder);
     write_list(&folder, 5..1002);
-    done(&folder, &format!("feed publish @old.toml {}", at(5)));
+    done(&folder, &at(5).replace("feed.toml", "old.toml"));
     assert!(generation(&folder) > before);
     check(&read(&folder), 5..1002, 0..5, 1e-3);
 }
@@ -102,7 +102,7 @@ fn what_is_missing_or_damaged_is_made_anew() {
         // As large as the one before, so that they'd be merged; but half as large if it is to be built on.
         let to = if target == "public" { 2997 } else { 2980 };
         write_list(&folder, 10..to);
-        let said = done(&folder, &format!("feed publish @feed.toml {}", at(2)));
+        let said = done(&folder, &at(2));
         assert!(said.contains("a new base") && said.contains(words), "{target}: {said}");
         check(&read(&folder), 10..to, (0..10).chain(to..3000), 1e-3);
     }

@@ -132,7 +132,7 @@ fn a_feed_with_shards_goes_on_after_its_old_pages_were_deleted() {
     let folder = feed(SHARDED);
     let publish = |hours: u32| {
         write_list(&folder, 0..3000 + hours);
-        let (code, _, err) = tool(&folder, &format!("{PUBLISH} {}", at(hours)));
+        let (code, _, err) = tool(&folder, &at(hours));
         (code, err)
     };
     assert_eq!(publish(0).0, 0);

@@ -26,7 +26,7 @@ fn hosts(folder: &TempDir, name: &str, prefix: &str, count: u32) {
 /// What a refused run says, which changes nothing. Lines that were skipped are shown first.
 fn refused_after_notices(folder: &TempDir, hours: u32, words: &str) {
     let before = files(folder);
-    let (code, _, err) = tool(folder, &format!("feed publish @feed.toml {}", at(hours)));
+    let (code, _, err) = tool(folder, &at(hours));
     assert!(code == 2 && err.lines().last().unwrap().contains(words), "{err}");
     assert!(files(folder) == before);
 }
@@ -252,7 +252,7 @@ fn no_list_hides_behind_one_that_is_dropped() {
             tell(&folder, &above(dropped), &format!("{called} = {list}"));
             // Shards don't know their keys one by one.
             let is_fine = renamed && keys == 900 || name == "other" && !shards.is_empty();
-            let (code, _, err) = tool(&folder, &format!("feed publish @feed.toml {}", at(1)));
+            let (code, _, err) = tool(&folder, &at(1));
             assert_eq!(code == 0, is_fine, "{renamed} {name} {keys} {tag}: {err}");
         }
     }

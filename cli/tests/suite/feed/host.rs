@@ -11,7 +11,7 @@ use ed25519_dalek::{Signer, SigningKey};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{PUBLISH, check, copy, feed, in_state, lose, read, tell, told_as, write_list};
+use super::{PUBLISH, all, check, copy, feed, in_state, lose, read, tell, told_as, write_list};
 use crate::in_process::{self, PUBLIC_KEY, done, payload, tool, write};
 
 /// The highest generation that JSON carries, less the one that a publisher would add.
@@ -39,20 +39,12 @@ fn warned(folder: &TempDir, args: &str, words: &str) {
     assert!(code == 0 && err.contains(words) && err.lines().count() == 1, "{args}: {code} {err}");
 }
 
-/// Fails unless it is refused, and changes nothing.
+/// Fails unless it is refused, and changes no file.
 fn refused(folder: &TempDir, args: &str, words: &str) {
-    let before = snapshot(folder);
+    let files = || all(folder.path()).into_iter().filter(|(_, bytes)| bytes.is_some());
+    let before = files();
     in_process::refused(folder, args, words);
-    assert!(snapshot(folder) == before, "{args} has changed something");
-}
-
-/// What is published and remembered.
-fn snapshot(folder: &TempDir) -> Vec<(PathBuf, Vec<u8>)> {
-    let entries = ["public", "state"].into_iter().flat_map(|dir| fs::read_dir(folder.path().join(dir)));
-    let files = entries.flatten().map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
-    let mut files: Vec<_> = files.map(|path| (path.clone(), fs::read(path).unwrap())).collect();
-    files.sort();
-    files
+    assert!(files().eq(before), "{args} has changed something");
 }
 
 /// A manifest in the folder `public`: `feed.json` or `shards.json`.
@@ -330,7 +322,8 @@ fn who_reads_the_state_can_try_keys() {
     let digest = hash::digest(7, b"key-5.example");
     let folder = begun("seed = 7", 1);
     assert!(digests(&folder).contains(&digest));
-    let text: Vec<u8> = snapshot(&folder).into_iter().flat_map(|(_, bytes)| bytes).collect();
+    let files = ["public", "state"].into_iter().flat_map(|dir| all(&folder.path().join(dir)).into_values());
+    let text: Vec<u8> = files.flatten().flatten().collect();
     assert!(!text.windows(7).any(|word| word == b"example"), "a key stands there as it is");
     // For a keyed feed, they also need the secret.
     let folder = begun("seed = 7\nsecret = \"secret\"", 0);

@@ -18,7 +18,7 @@ fn put_folder(path: &std::path::Path) {
 
 /// Publishes the list. Returns the exit code, and what was said on standard error.
 fn run(folder: &tempfile::TempDir, hours: u32) -> (u8, String) {
-    let (code, _, err) = tool(folder, &format!("feed publish @feed.toml {}", at(hours)));
+    let (code, _, err) = tool(folder, &at(hours));
     (code, err)
 }
 
@@ -111,8 +111,7 @@ fn a_generation_that_is_published_is_no_failure_if_cleaning_fails() {
         said += std::str::from_utf8(bytes).unwrap();
         Ok(())
     });
-    let args = format!("feed publish @feed.toml {}", at(2));
-    let code = tool_on(&folder, &args, &mut io::empty(), &mut io::sink(), &mut err);
+    let code = tool_on(&folder, &at(2), &mut io::empty(), &mut io::sink(), &mut err);
     assert!(code == 0 && said.contains(&delta), "{code} {said}");
     let words =
         format!("generation {} is published, but not all that isn't needed was deleted", generation(&folder));

@@ -22,7 +22,7 @@ use bloom_wasm::{Delta, Filter};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::in_process::{self, KEY, PUBLIC_KEY, declare, done, payload, tool, write};
+use crate::in_process::{self, KEY, PUBLIC_KEY, declare, payload, told, tool, write};
 
 /// Publishes what feed.toml says, now.
 pub const PUBLISH: &str = "feed publish @feed.toml";
@@ -92,22 +92,20 @@ pub fn write_list(folder: &TempDir, keys: impl IntoIterator<Item = u32>) {
 /// When the first list is published. `feed verify` reads the clock, and nothing from this month has expired by it.
 const MONTH: &str = "2099-01";
 
-/// Some hours after the first time.
+/// Publishes what feed.toml says, some hours after the first time.
 pub fn at(hours: u32) -> String {
-    format!("--created-at {MONTH}-{:02}T{:02}:00:00Z", hours / 24 + 1, hours % 24)
+    format!("{PUBLISH} --created-at {MONTH}-{:02}T{:02}:00:00Z", hours / 24 + 1, hours % 24)
 }
 
 /// Publishes the feed some hours after the first time. Returns the report.
 fn publish(folder: &TempDir, hours: u32, options: &str) -> Value {
-    let args = format!("feed publish @feed.toml --json {} {options}", at(hours));
-    serde_json::from_str(&done(folder, &args)).unwrap()
+    told(folder, &format!("{} {options}", at(hours)))
 }
 
 /// Publishes the feed, which must be refused with these words in the only line. Returns that line.
 fn publish_refused(folder: &TempDir, hours: u32, options: &str, words: &str) -> String {
-    let args = format!("feed publish @feed.toml {} {options}", at(hours));
-    let (code, out, err) = tool(folder, &args);
-    assert!(code == 2 && out.is_empty() && err.contains(words), "{args}: {out}{err}");
+    let (code, out, err) = tool(folder, &format!("{} {options}", at(hours)));
+    assert!(code == 2 && out.is_empty() && err.contains(words), "{options}: {out}{err}");
     assert_eq!(err.lines().count(), 1, "{err}");
     err
 }
@@ -134,8 +132,7 @@ fn generation(folder: &TempDir) -> u64 {
 
 /// What the manifest says, by `feed verify`.
 fn verify(folder: &TempDir) -> Value {
-    serde_json::from_str(&done(folder, &format!("feed verify @public --json --public-key {PUBLIC_KEY}")))
-        .unwrap()
+    told(folder, &format!("feed verify @public --public-key {PUBLIC_KEY}"))
 }
 
 /// The filter in the folder.
@@ -180,6 +177,18 @@ pub fn require_golden(folder: &TempDir, name: &str, members: &[&str]) {
         files
     });
     assert!(made == golden, "{name}: the same lists give other bytes");
+}
+
+/// Everything in a folder and below it.
+fn all(dir: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    let mut found = BTreeMap::new();
+    for path in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            found.extend(all(&path));
+        }
+        found.insert(path.clone(), fs::read(path).ok());
+    }
+    found
 }
 
 /// The file of the state with this in its name.

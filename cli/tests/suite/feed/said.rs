@@ -1,24 +1,8 @@
 //! What runs say, to people and to cron, and runs that only say what they would do.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use super::guard::{KINDS, PAGE};
-use super::{at, feed, publish, tell, write_list};
+use super::{all, at, feed, publish, tell, write_list};
 use crate::in_process::{told, tool, write};
-
-/// Everything in the folder, with the time when it was written.
-fn all(dir: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
-    let mut found = BTreeMap::new();
-    for path in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
-        if path.is_dir() {
-            found.extend(all(&path));
-        }
-        found.insert(path.clone(), fs::read(path).ok());
-    }
-    found
-}
 
 #[test]
 fn a_dry_run_changes_nothing() {
@@ -27,10 +11,9 @@ fn a_dry_run_changes_nothing() {
         write_list(&folder, 0..1000);
         let dry = |hours: u32| {
             let before = all(folder.path());
-            let args = format!("feed publish @feed.toml --dry-run {}", at(hours));
-            let (code, out, err) = tool(&folder, &args);
-            assert!(all(folder.path()) == before, "{args}");
-            (code, out, err)
+            let said = tool(&folder, &(at(hours) + " --dry-run"));
+            assert!(all(folder.path()) == before, "{hours} hours");
+            said
         };
         let (code, out, _) = dry(0);
         let rows = |out: &str| out.lines().filter(|row| row.starts_with("would ")).count();
@@ -48,7 +31,7 @@ fn a_dry_run_changes_nothing() {
         write_list(&folder, 100..1100);
         let (code, out, _) = dry(1);
         assert!(code == 0 && out.contains("put the manifest in place") && rows(&out) > 3, "{out}");
-        let report = told(&folder, &format!("feed publish @feed.toml --dry-run {}", at(1)));
+        let report = told(&folder, &(at(1) + " --dry-run"));
         assert_eq!([&report["dryRun"], &report["published"]], [true, true]);
         // The list is refused, and the last one is about to expire.
         write(&folder, "list", PAGE);
@@ -114,7 +97,7 @@ fn a_quiet_run_says_only_what_is_new_and_needs_a_person() {
             write(&folder, "list", keys + &bad);
         };
         let said = |hours: u32| {
-            let (code, out, err) = tool(&folder, &format!("feed publish @feed.toml --quiet {}", at(hours)));
+            let (code, out, err) = tool(&folder, &(at(hours) + " --quiet"));
             assert!(code == 0 && out.is_empty(), "{out}{err}");
             err.lines().map(str::to_owned).collect::<Vec<_>>()
         };
@@ -140,7 +123,7 @@ fn a_quiet_run_says_only_what_is_new_and_needs_a_person() {
         // A renewal is told, each time.
         write(&folder, "list", PAGE);
         for hours in [100, 101] {
-            let (code, out, err) = tool(&folder, &format!("feed publish @feed.toml --quiet {}", at(hours)));
+            let (code, out, err) = tool(&folder, &(at(hours) + " --quiet"));
             assert!(code == 2 && out.is_empty() && err.contains("HTML") && err.lines().count() == 1, "{err}");
         }
     }

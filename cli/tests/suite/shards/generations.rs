@@ -67,7 +67,7 @@ fn what_no_generation_within_grace_names_is_deleted() {
         let generations = [vec![], vec![key_in(0, 5000)], vec![key_in(1, 5000)]].into_iter().zip([0, 5, 10]);
         let generations = generations.map(|(more, hours)| {
             write_list(&folder, (0..1000).chain(more));
-            done(&folder, &format!("{PUBLISH} {}", at(hours)));
+            done(&folder, &at(hours));
             named(&folder)
         });
         let [one, two, three] = &generations.collect::<Vec<_>>()[..] else { panic!() };
@@ -78,7 +78,7 @@ fn what_no_generation_within_grace_names_is_deleted() {
             (9 + grace, &[two, three]),
             (10 + grace, &[three]),
         ] {
-            assert!(done(&folder, &format!("{PUBLISH} {}", at(hours))).contains("unchanged"));
+            assert!(done(&folder, &at(hours)).contains("unchanged"));
             let names = kept.iter().flat_map(|names| names.iter().cloned());
             assert_eq!(
                 self::names(&folder),
@@ -122,12 +122,11 @@ fn a_run_that_is_refused_deletes_nothing_that_is_needed() {
 fn an_old_list_is_signed_anew_when_the_next_is_refused() {
     let folder = feed("shards = 4");
     let dir = folder.path().join("public");
-    let run = |hours| format!("{PUBLISH} {}", at(hours));
     write_list(&folder, 0..1000);
-    done(&folder, &run(0));
+    done(&folder, &at(0));
     let first = payload(&folder);
     fs::remove_file(folder.path().join("list")).unwrap();
-    refused(&folder, &run(84), "the last list was signed anew as generation ");
+    refused(&folder, &at(84), "the last list was signed anew as generation ");
     let second = payload(&folder);
     assert!(second["generation"].as_u64() > first["generation"].as_u64());
     assert_eq!([&second["pages"], &second["count"]], [&first["pages"], &first["count"]]);
@@ -135,7 +134,7 @@ fn an_old_list_is_signed_anew_when_the_next_is_refused() {
         named(&folder).into_iter().max_by_key(|name| fs::metadata(dir.join(name)).unwrap().len()).unwrap();
     fs::write(dir.join(&shard), "damaged").unwrap();
     let words = format!("the last list can't be signed anew: {}", dir.join(&shard).display());
-    refused(&folder, &run(200), &words);
+    refused(&folder, &at(200), &words);
     assert_eq!(payload(&folder), second);
 }
 
