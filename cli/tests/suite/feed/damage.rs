@@ -5,18 +5,16 @@ use std::fs;
 use serde_json::{Map, Value};
 
 use super::{
-    at, check, copy, feed, generation, in_state, lose, names, publish, publish_refused, read, tell, told_as,
-    verify, with_state, write_list,
+    at, check, copy, feed, generation, in_state, lose, names, publish, publish_keys, publish_refused, read,
+    tell, told_as, verify, with_state, write_list,
 };
 use crate::in_process::{done, read as read_file, write};
 
 #[test]
 fn a_lost_state_goes_on_with_a_new_base() {
     let folder = feed("fpr = 1e-2\nseed = 7");
-    write_list(&folder, 0..1000);
-    publish(&folder, 0, "");
-    write_list(&folder, 0..1020);
-    publish(&folder, 1, "");
+    publish_keys(&folder, 0, 0..1000);
+    publish_keys(&folder, 1, 0..1020);
     let (before, old) = (verify(&folder), names(&folder));
     assert_eq!(old.len(), 3);
     lose(&folder, "state");
@@ -62,12 +60,10 @@ fn a_feed_keeps_how_passwords_are_compared() {
 fn an_older_state_never_lowers_the_generation() {
     let folder = feed("");
     with_state(&folder, "old");
-    write_list(&folder, 0..1000);
-    publish(&folder, 0, "");
+    publish_keys(&folder, 0, 0..1000);
     copy(&folder, "state", "old");
     for i in 1..4 {
-        write_list(&folder, 0..1000 + 10 * i);
-        publish(&folder, i, "");
+        publish_keys(&folder, i, 0..1000 + 10 * i);
     }
     let before = generation(&folder);
     write_list(&folder, 5..1002);
@@ -82,10 +78,8 @@ fn what_is_missing_or_damaged_is_made_anew() {
         [("public", "hash"), ("removed", "damaged"), ("members", "damaged"), ("gone", "No such file")]
     {
         let folder = feed("");
-        write_list(&folder, 0..3000);
-        publish(&folder, 0, "");
-        write_list(&folder, 10..3000);
-        publish(&folder, 1, "");
+        publish_keys(&folder, 0, 0..3000);
+        publish_keys(&folder, 1, 10..3000);
         let delta = verify(&folder)["files"][1]["sha256"].as_str().unwrap().to_owned();
         let public = folder.path().join("public").join(delta);
         let path = match target {
@@ -113,15 +107,13 @@ fn what_is_missing_or_damaged_is_made_anew() {
 fn damage_is_mended_without_news() {
     let folder = feed("");
     told_as(&folder, "feed", "\"list\"", "{ file = \"list\", allow-empty = true }");
-    write_list(&folder, 0..10);
-    publish(&folder, 0, "");
+    publish_keys(&folder, 0, 0..10);
     let base = verify(&folder)["files"][0]["sha256"].as_str().unwrap().to_owned();
     write(&folder, &format!("public/{base}"), "damaged");
     assert_eq!(publish(&folder, 1, "")["published"], true);
     check(&read(&folder), 0..10, 0..0, 1e-3);
     fs::write(in_state(&folder, "members-"), "damaged").unwrap();
-    write_list(&folder, 0..0);
-    assert_eq!(publish(&folder, 2, "")["published"], true);
+    assert_eq!(publish_keys(&folder, 2, 0..0)["published"], true);
     assert_eq!(publish(&folder, 3, "")["published"], false);
 }
 
@@ -129,8 +121,7 @@ fn damage_is_mended_without_news() {
 #[test]
 fn a_state_that_is_damaged_or_of_another_version_is_refused() {
     let folder = feed("");
-    write_list(&folder, 0..10);
-    publish(&folder, 0, "");
+    publish_keys(&folder, 0, 0..10);
     let text = String::from_utf8(read_file(&folder, "state/state.json")).unwrap();
     let good: Map<String, Value> = serde_json::from_str(&text).unwrap();
     for field in ["signed", "lists", "allow", "whole", "unlisted"] {

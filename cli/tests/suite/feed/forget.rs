@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
-use super::{PUBLISH, at, feed, names, publish, verify, write_list};
+use super::{PUBLISH, at, feed, names, publish_keys, verify, write_list};
 use crate::in_process::{age, done, refused, tool, write};
 
 const DAY: u64 = 24 * 60 * 60;
@@ -26,10 +26,8 @@ fn named(folder: &TempDir) -> BTreeSet<String> {
 #[test]
 fn files_that_a_lost_state_left_go_once_the_generation_is_a_day_old() {
     let folder = feed("");
-    write_list(&folder, 0..1000);
-    publish(&folder, 0, "");
-    write_list(&folder, 0..1020);
-    publish(&folder, 1, "");
+    publish_keys(&folder, 0, 0..1000);
+    publish_keys(&folder, 1, 0..1020);
     let needed = named(&folder);
     let strange = "ab".repeat(32);
     write(&folder, &format!("public/{strange}"), "left");
@@ -67,8 +65,7 @@ fn files_that_a_lost_state_left_go_once_the_generation_is_a_day_old() {
     assert!(!folder.path().join("public").join(&strange).exists());
     assert_eq!(named(&folder), needed);
     // The feed goes on.
-    write_list(&folder, 0..1030);
-    assert_eq!(publish(&folder, 2, "")["file"]["kind"], "delta");
+    assert_eq!(publish_keys(&folder, 2, 0..1030)["file"]["kind"], "delta");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::fs;
 use serde_json::Value;
 
 use super::{
-    check, feed, files, generation, key, lines, names, publish, publish_refused, read, require_golden, tell,
-    verify, write_list,
+    check, feed, files, generation, key, lines, names, publish, publish_keys, publish_refused, read,
+    require_golden, tell, verify, write_list,
 };
 use crate::in_process::{done, refused, write};
 
@@ -19,8 +19,7 @@ fn every_generation_is_exact_and_within_the_budget() {
         // A list of 5,000 that moves on by 100 keys a day, and brings some old ones back.
         let (from, to) = (100 * day, 5000 + 100 * day);
         let back = (0..from).filter(|i| i % 1000 == day).collect::<BTreeSet<_>>();
-        write_list(&folder, (from..to).chain(back.iter().copied()));
-        let report = publish(&folder, 6 * day, "");
+        let report = publish_keys(&folder, 6 * day, (from..to).chain(back.iter().copied()));
         assert!(report["generation"].as_u64().unwrap() > last);
         last = generation(&folder);
         assert_eq!(report["generation"], last);
@@ -50,11 +49,9 @@ fn small_deltas_are_merged_early_and_large_ones_when_there_are_eight() {
         [(20_000, 100, &[1, 1, 2, 1, 2, 2, 3, 1][..]), (100_000, 1100, &[1, 2, 3, 4, 5, 6, 7, 8, 1])]
     {
         let folder = feed("fpr = 1e-2");
-        write_list(&folder, 0..keys);
-        publish(&folder, 0, "");
+        publish_keys(&folder, 0, 0..keys);
         let deltas = (1..).zip(expected).map(|(hour, _)| {
-            write_list(&folder, moved * hour..keys + moved * hour);
-            publish(&folder, hour, "");
+            publish_keys(&folder, hour, moved * hour..keys + moved * hour);
             verify(&folder)["files"].as_array().unwrap().len() - 1
         });
         assert_eq!(deltas.collect::<Vec<_>>(), expected);
@@ -90,8 +87,7 @@ fn allowed_keys_are_absent_in_every_generation() {
     let has = |i: &u32| read(&folder).stack().has(key(*i).as_bytes());
     write_allowed(&allowed[..1000]);
     for day in 0..6 {
-        write_list(&folder, 100 * day..4000 + 100 * day);
-        publish(&folder, day, "");
+        publish_keys(&folder, day, 100 * day..4000 + 100 * day);
         let blob = read(&folder);
         assert!(allowed[..1000].iter().all(|i| !blob.stack().has(key(*i).as_bytes())));
         check(&blob, 100 * day..4000 + 100 * day, 0..100 * day, 0.2);
@@ -118,8 +114,7 @@ fn allowed_keys_are_absent_in_every_generation() {
 #[test]
 fn a_list_that_has_not_changed_writes_nothing_until_the_manifest_expires_soon() {
     let folder = feed("");
-    write_list(&folder, 0..100);
-    let first = publish(&folder, 0, "")["generation"].as_u64().unwrap();
+    let first = publish_keys(&folder, 0, 0..100)["generation"].as_u64().unwrap();
     let before = files(&folder);
     for hours in [1, 24, 83] {
         let report = publish(&folder, hours, "");
@@ -136,15 +131,13 @@ fn a_list_that_has_not_changed_writes_nothing_until_the_manifest_expires_soon() 
     let info = verify(&folder);
     assert_eq!(info["expires"].as_u64().unwrap() - info["createdAt"].as_u64().unwrap(), 7 * 24 * 3_600_000);
     // The same keys in another order, some twice, are the same list.
-    write_list(&folder, (0..100).rev().chain(0..10));
-    assert_eq!(publish(&folder, 85, "")["published"], false);
+    assert_eq!(publish_keys(&folder, 85, (0..100).rev().chain(0..10))["published"], false);
 }
 
 #[test]
 fn a_manifest_that_lasts_too_long_is_signed_anew() {
     let folder = feed("expires-in = \"365d\"");
-    write_list(&folder, 0..10);
-    publish(&folder, 0, "");
+    publish_keys(&folder, 0, 0..10);
     tell(&folder, "expires-in = \"1d\"", "");
     let report = publish(&folder, 1, "");
     assert_eq!(report["published"], true);
@@ -161,8 +154,7 @@ fn a_manifest_that_lasts_too_long_is_signed_anew() {
 fn a_time_of_any_length() {
     // In milliseconds, both are a little more than 2^64.
     let folder = feed("grace = \"18446744073709552s\"");
-    write_list(&folder, 0..1000);
-    publish(&folder, 0, "");
+    publish_keys(&folder, 0, 0..1000);
     let first = names(&folder);
     write_list(&folder, 1000..2000);
     publish(&folder, 1, "--max-removed 100%");
@@ -177,11 +169,9 @@ fn files_stay_for_a_time_of_grace() {
     let folder = feed("");
     fs::create_dir(folder.path().join("public")).unwrap();
     write(&folder, "public/index.html", "mine");
-    write_list(&folder, 0..3000);
-    publish(&folder, 0, "");
+    publish_keys(&folder, 0, 0..3000);
     let first = names(&folder);
-    write_list(&folder, 0..3010);
-    publish(&folder, 1, "");
+    publish_keys(&folder, 1, 0..3010);
     write_list(&folder, 0..3030);
     // Merges the delta before.
     let report = publish(&folder, 2, "");
@@ -204,8 +194,7 @@ fn files_stay_for_a_time_of_grace() {
 fn a_file_does_not_stay_until_a_clock_that_was_fast() {
     let folder = feed("");
     for (hours, keys) in [(0, 3000), (1, 3010), (600, 3030)] {
-        write_list(&folder, 0..keys);
-        publish(&folder, hours, "");
+        publish_keys(&folder, hours, 0..keys);
     }
     let with_the_old = names(&folder).len();
     publish(&folder, 2, "");

@@ -6,8 +6,8 @@ use std::fs;
 use tempfile::TempDir;
 
 use super::{
-    at, check, copy, feed, files, in_state, lines, lose, publish, publish_refused, read, tell, told_as,
-    verify, write_list,
+    at, check, copy, feed, files, in_state, lines, lose, publish, publish_keys, publish_refused, read, tell,
+    told_as, verify, write_list,
 };
 use crate::in_process::{done, tool, tool_with, write};
 
@@ -35,8 +35,7 @@ fn refused_after_notices(folder: &TempDir, hours: u32, words: &str) {
 fn a_list_that_shrinks_is_not_published() {
     for shards in KINDS {
         let folder = feed(shards);
-        write_list(&folder, 0..1000);
-        publish(&folder, 0, "");
+        publish_keys(&folder, 0, 0..1000);
         let before = files(&folder);
         write(&folder, "list", EXCUSE);
         let said = publish_refused(&folder, 1, "", "list: this list has 2 keys, and had 1,000; at most 25%");
@@ -45,8 +44,7 @@ fn a_list_that_shrinks_is_not_published() {
         write_list(&folder, (0..749).chain(if shards.is_empty() { 5000..6000 } else { 0..700 }));
         publish_refused(&folder, 1, "", "of 1,000 keys would be removed, and at most 25% may be");
         assert_eq!(files(&folder), before);
-        write_list(&folder, 0..750);
-        publish(&folder, 2, "");
+        publish_keys(&folder, 2, 0..750);
         write_list(&folder, 0..100);
         publish_refused(&folder, 3, "--max-removed 80%", "at most 80%");
         publish_refused(&folder, 3, "--max-removed 0.9", "such as 50%");
@@ -54,10 +52,8 @@ fn a_list_that_shrinks_is_not_published() {
         publish_refused(&folder, 3, "--max-removed 80%", "at most 80%");
         publish(&folder, 3, "");
         // This few keys may all change at once.
-        write_list(&folder, 1..100);
-        publish(&folder, 4, "");
-        write_list(&folder, 1000..1010);
-        publish(&folder, 5, "");
+        publish_keys(&folder, 4, 1..100);
+        publish_keys(&folder, 5, 1000..1010);
         done(&folder, "verify @public --members @list --probes 1000");
     }
 }
@@ -100,8 +96,7 @@ fn one_dead_list_of_several_is_not_published() {
     // That it may be empty doesn't allow that all keys are removed.
     let folder = feed("");
     told_as(&folder, "feed", "\"list\"", "{ file = \"list\", allow-empty = true }");
-    write_list(&folder, 0..1000);
-    publish(&folder, 0, "");
+    publish_keys(&folder, 0, 0..1000);
     write(&folder, "list", "");
     publish_refused(&folder, 1, "", "list: this list has 0 keys, and had 1,000");
     assert_eq!(publish(&folder, 1, "--max-removed 100%")["removed"], 1000);
@@ -241,8 +236,7 @@ fn no_list_hides_behind_one_that_is_dropped() {
             hosts(&folder, "two", "list", 1000);
             let above = |dropped: &str| format!("{shards}\ndropped = {dropped}");
             tell(&folder, &above("[]"), "one = { file = \"one\", tag = \"s\" }\ntwo = \"two\"");
-            write_list(&folder, 0..100);
-            publish(&folder, 0, "");
+            publish_keys(&folder, 0, 0..100);
             hosts(&folder, "one", name, keys);
             let tag = if tag.is_empty() { ", tag = \"s\"" } else { tag };
             let list = format!("{{ file = \"one\"{tag} }}");
@@ -315,8 +309,7 @@ fn a_list_of_which_more_lines_are_skipped_is_not_published() {
 #[test]
 fn without_the_state_each_list_needs_a_least_number_of_keys() {
     let folder = feed("");
-    write_list(&folder, 0..1000);
-    publish(&folder, 0, "");
+    publish_keys(&folder, 0, 0..1000);
     lose(&folder, "state");
     let lost = "the state was lost, so nothing tells whether a list was cut short";
     publish_refused(&folder, 1, "", lost);
@@ -344,8 +337,7 @@ fn without_the_state_each_list_needs_a_least_number_of_keys() {
     tell(&folder, "", "");
     write_list(&folder, 0..450);
     publish_refused(&folder, 2, "", "this list has 450 keys, and had 900");
-    write_list(&folder, 0..901);
-    publish(&folder, 2, "");
+    publish_keys(&folder, 2, 0..901);
 }
 
 /// As a cache of CI restores one from a week ago. What must be absent is in feed.toml alone.
@@ -361,8 +353,7 @@ fn an_old_state_brings_no_allowlist_back() {
     tell(&folder, "dropped = [\"good\"]", "");
     publish(&folder, 1, "");
     copy(&folder, "old", "state");
-    write_list(&folder, 0..1001);
-    publish(&folder, 7 * 24, "");
+    publish_keys(&folder, 7 * 24, 0..1001);
     check(&read(&folder), 0..1001, 2000..3000, 1e-3);
     done(&folder, "verify @public --members @list --probes 1000");
 }

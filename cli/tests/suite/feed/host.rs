@@ -11,7 +11,7 @@ use ed25519_dalek::{Signer, SigningKey};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{PUBLISH, all, check, copy, feed, in_state, lose, read, tell, told_as, write_list};
+use super::{PUBLISH, all, change_state, check, copy, feed, in_state, lose, read, tell, told_as, write_list};
 use crate::in_process::{self, PUBLIC_KEY, done, payload, tool, write};
 
 /// The highest generation that JSON carries, less the one that a publisher would add.
@@ -330,12 +330,6 @@ fn who_reads_the_state_can_try_keys() {
     write(&folder, "secret", "000102030405060708090a0b0c0d0e0f");
     done(&folder, PUBLISH);
     assert!(!digests(&folder).contains(&digest));
-}
-
-fn change_state(folder: &TempDir, change: impl FnOnce(&mut Value)) {
-    let mut state: Value = serde_json::from_slice(&in_process::read(folder, "state/state.json")).unwrap();
-    change(&mut state);
-    write(folder, "state/state.json", state.to_string());
 }
 
 #[test]

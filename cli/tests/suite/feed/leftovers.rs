@@ -3,9 +3,12 @@
 use std::fs;
 use std::io;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{at, check, feed, files, generation, in_state, names, publish, read, tell, verify, write_list};
+use super::{
+    at, change_state, check, feed, files, generation, in_state, names, publish, publish_keys, read, tell,
+    verify, write_list,
+};
 use crate::in_process::{Hook, tool, tool_on, write};
 
 /// Something that can't be deleted: a folder where the file should be.
@@ -31,10 +34,7 @@ fn a_feed_that_was_never_published_can_be_described_anew() {
     publish(&folder, 0, "");
     let before = generation(&folder);
     fs::remove_dir_all(folder.path().join("public")).unwrap();
-    let json = folder.path().join("state/state.json");
-    let mut state: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
-    (state["whole"], state["manifest"]) = (Value::Null, json!(""));
-    fs::write(&json, state.to_string()).unwrap();
+    change_state(&folder, |state| (state["whole"], state["manifest"]) = (Value::Null, "".into()));
     tell(&folder, "", "");
     publish(&folder, 1, "");
     assert!(generation(&folder) > before);
@@ -44,8 +44,7 @@ fn a_feed_that_was_never_published_can_be_described_anew() {
 fn what_cannot_be_deleted_is_told_by_each_run() {
     let folder = feed("");
     for (hours, keys) in [(0, 3000), (1, 3010)] {
-        write_list(&folder, 0..keys);
-        publish(&folder, hours, "");
+        publish_keys(&folder, hours, 0..keys);
     }
     let path = |name: &str| folder.path().join(name);
     let delta = verify(&folder)["files"][1]["sha256"].as_str().unwrap().to_owned();
@@ -92,8 +91,7 @@ fn what_cannot_be_deleted_is_told_by_each_run() {
 fn a_generation_that_is_published_is_no_failure_if_cleaning_fails() {
     let folder = feed("");
     for (hours, keys) in [(0, 3000), (1, 3010)] {
-        write_list(&folder, 0..keys);
-        publish(&folder, hours, "");
+        publish_keys(&folder, hours, 0..keys);
     }
     tell(&folder, "grace = \"0s\"", "");
     write_list(&folder, 0..3030);
@@ -129,8 +127,7 @@ fn a_generation_that_is_published_is_no_failure_if_cleaning_fails() {
 fn a_run_that_fails_leaves_nothing() {
     let [folder, other] = [feed(""), feed("")];
     for folder in [&folder, &other] {
-        write_list(folder, 0..3000);
-        publish(folder, 0, "");
+        publish_keys(folder, 0, 0..3000);
         write_list(folder, 5..3010);
     }
     // A folder is in the way of the digests, whose name another feed of the same lists tells.

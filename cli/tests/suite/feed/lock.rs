@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 use super::{
-    check, feed, generation, lines, names, publish, publish_refused, read, tell, told_as, verify, write_list,
+    check, feed, generation, lines, names, publish, publish_keys, publish_refused, read, tell, told_as,
+    verify, write_list,
 };
 use crate::in_process::{age, arguments, done};
 
@@ -60,8 +61,7 @@ fn signal(child: &std::process::Child, name: &str) {
 fn a_run_that_lost_its_lock_changes_nothing() {
     use std::io::Write;
     let folder = feed("");
-    write_list(&folder, 0..100);
-    publish(&folder, 0, "");
+    publish_keys(&folder, 0, 0..100);
     let lock = folder.path().join("state/feed.lock");
     let state = || fs::read(folder.path().join("state/state.json")).unwrap();
     let (child, list) = waiting(&folder);
@@ -69,8 +69,7 @@ fn a_run_that_lost_its_lock_changes_nothing() {
     // It stands still long enough for another run to take its place and finish.
     signal(&child, "STOP");
     age(&lock, 61);
-    write_list(&folder, 0..120);
-    publish(&folder, 1, "");
+    publish_keys(&folder, 1, 0..120);
     let before = (verify(&folder), state());
     signal(&child, "CONT");
     let keys = lines(0..110);

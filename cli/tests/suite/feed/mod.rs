@@ -102,6 +102,12 @@ fn publish(folder: &TempDir, hours: u32, options: &str) -> Value {
     told(folder, &format!("{} {options}", at(hours)))
 }
 
+/// Publishes a list of these keys.
+fn publish_keys(folder: &TempDir, hours: u32, keys: impl IntoIterator<Item = u32>) -> Value {
+    write_list(folder, keys);
+    publish(folder, hours, "")
+}
+
 /// Publishes the feed, which must be refused with these words in the only line. Returns that line.
 fn publish_refused(folder: &TempDir, hours: u32, options: &str, words: &str) -> String {
     let (code, out, err) = tool(folder, &format!("{} {options}", at(hours)));
@@ -189,6 +195,13 @@ fn all(dir: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         found.insert(path.clone(), fs::read(path).ok());
     }
     found
+}
+
+/// Changes what the state says.
+pub fn change_state(folder: &TempDir, change: impl FnOnce(&mut Value)) {
+    let mut state: Value = serde_json::from_slice(&in_process::read(folder, "state/state.json")).unwrap();
+    change(&mut state);
+    write(folder, "state/state.json", state.to_string());
 }
 
 /// The file of the state with this in its name.

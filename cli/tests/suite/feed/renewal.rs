@@ -4,16 +4,15 @@ use std::fs;
 
 use super::guard::{EXCUSE, KINDS, PAGE};
 use super::{
-    check, copy, feed, files, generation, in_state, key, lines, lose, names, publish, publish_refused, read,
-    renewed, stays, tell, verify, write_list,
+    check, copy, feed, files, generation, in_state, key, lines, lose, names, publish, publish_keys,
+    publish_refused, read, renewed, stays, tell, verify, write_list,
 };
 use crate::in_process::{self, done, write};
 
 #[test]
 fn clients_keep_the_old_list_while_the_new_one_is_refused() {
     let folder = feed("");
-    write_list(&folder, 0..1000);
-    publish(&folder, 0, "");
+    publish_keys(&folder, 0, 0..1000);
     let before = files(&folder);
     // Halfway to the end it is signed anew, with the keys that it had.
     for (hours, text, words) in [(84, PAGE, "HTML"), (84 * 2, EXCUSE, "--max-removed")] {
@@ -31,8 +30,7 @@ fn clients_keep_the_old_list_while_the_new_one_is_refused() {
     }
     assert!(files(&folder).keys().eq(before.keys()));
     // The list is back.
-    write_list(&folder, 10..1000);
-    let report = publish(&folder, 170, "");
+    let report = publish_keys(&folder, 170, 10..1000);
     assert_eq!((&report["added"], &report["removed"]), (&0.into(), &10.into()));
     check(&read(&folder), 10..1000, 0..10, 1e-3);
 }
@@ -41,8 +39,7 @@ fn clients_keep_the_old_list_while_the_new_one_is_refused() {
 #[test]
 fn the_old_list_is_signed_anew_while_the_next_cannot_be_made() {
     let folder = feed("expires-in = \"1d\"");
-    write_list(&folder, 0..1000);
-    publish(&folder, 0, "");
+    publish_keys(&folder, 0, 0..1000);
     let mut hours = 0;
     for (above, below, words) in [
         ("nme = \"x\"", "", "feed.toml:4: there is no key `nme`"),
@@ -132,10 +129,8 @@ fn what_is_signed_anew_is_whole() {
 #[test]
 fn a_list_is_signed_anew_without_its_digests() {
     let folder = feed("");
-    write_list(&folder, 0..1000);
-    publish(&folder, 0, "");
-    write_list(&folder, 0..1020);
-    publish(&folder, 1, "");
+    publish_keys(&folder, 0, 0..1000);
+    publish_keys(&folder, 1, 0..1020);
     fs::write(in_state(&folder, "members-"), "damaged").unwrap();
     write(&folder, "list", PAGE);
     stays(&folder, 2, "HTML");
@@ -151,8 +146,7 @@ fn a_list_is_signed_anew_without_its_digests() {
     assert_eq!(files(&folder), before);
     write(&folder, &format!("public/{base}"), kept);
     // The list is back: a new base.
-    write_list(&folder, 0..1030);
-    publish(&folder, 181, "");
+    publish_keys(&folder, 181, 0..1030);
     check(&read(&folder), 0..1030, 2000..3000, 1e-3);
     publish(&folder, 182, "");
 }
@@ -161,8 +155,7 @@ fn a_list_is_signed_anew_without_its_digests() {
 #[test]
 fn a_list_is_signed_anew_again_and_again_while_the_next_is_refused() {
     let folder = feed("");
-    write_list(&folder, 0..1000);
-    publish(&folder, 0, "");
+    publish_keys(&folder, 0, 0..1000);
     copy(&folder, "state", "old");
     write_list(&folder, 0..10);
     for days in [4, 8, 12] {
@@ -178,8 +171,7 @@ fn a_list_is_signed_anew_again_and_again_while_the_next_is_refused() {
 fn a_lost_state_or_manifest_signs_nothing_anew() {
     for shards in KINDS {
         let folder = feed(&format!("grace = \"0s\"\n{shards}"));
-        write_list(&folder, 0..1000);
-        publish(&folder, 0, "");
+        publish_keys(&folder, 0, 0..1000);
         let before = files(&folder);
         copy(&folder, "state", "kept");
         lose(&folder, "state");
@@ -205,11 +197,9 @@ fn a_lost_state_or_manifest_signs_nothing_anew() {
 fn an_old_state_does_not_sign_its_list_anew() {
     for shards in KINDS {
         let folder = feed(shards);
-        write_list(&folder, 0..1000);
-        publish(&folder, 0, "");
+        publish_keys(&folder, 0, 0..1000);
         copy(&folder, "state", "old");
-        write_list(&folder, 0..1200);
-        publish(&folder, 1, "");
+        publish_keys(&folder, 1, 0..1200);
         copy(&folder, "old", "state");
         let before = files(&folder);
         // What is gone is counted from the list that clients have.
@@ -221,8 +211,7 @@ fn an_old_state_does_not_sign_its_list_anew() {
         let said = publish_refused(&folder, 6 * 24, "", words);
         assert!(said.ends_with(" stays until 2099-01-08T01:00:00Z\n"), "{said}");
         assert!(files(&folder) == before);
-        write_list(&folder, 0..1300);
-        publish(&folder, 6 * 24, "");
+        publish_keys(&folder, 6 * 24, 0..1300);
         done(&folder, "verify @public --members @list --probes 1000");
     }
 }

@@ -8,7 +8,7 @@ use bloom_wasm::hash;
 use tempfile::TempDir;
 
 use super::{counts, payload, publish, state};
-use crate::feed::{PUBLISH, feed, key, names, tell, tell_lists, write_list};
+use crate::feed::{PUBLISH, change_state, feed, key, names, tell, tell_lists, write_list};
 use crate::in_process::{Hook, age, done, refused, told, tool, tool_on, tool_with};
 
 /// Builds one of 2^`bits` shards, from the keys that it has of these.
@@ -118,10 +118,10 @@ fn unfinished(folder: &TempDir) -> Vec<u8> {
 /// when the state says so, too.
 fn killed(folder: &TempDir, is_remembered: bool) -> Vec<u8> {
     let before = unfinished(folder);
-    let mut state = state(folder);
-    fs::write(manifest(folder), state["manifest"].as_str().unwrap()).unwrap();
-    state["parts"]["published"] = is_remembered.into();
-    fs::write(folder.path().join("state/state.json"), state.to_string()).unwrap();
+    change_state(folder, |state| {
+        fs::write(manifest(folder), state["manifest"].as_str().unwrap()).unwrap();
+        state["parts"]["published"] = is_remembered.into();
+    });
     before
 }
 
