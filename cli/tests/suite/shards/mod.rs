@@ -33,7 +33,7 @@ fn state(folder: &TempDir) -> Value {
     serde_json::from_slice(&read(folder, "state/state.json")).unwrap()
 }
 
-/// The page with these entries of 40 bytes each, and their names, lengths and counts.
+/// The entries of a page, of 40 bytes each: names, lengths and counts.
 fn entries(page: &[u8]) -> impl Iterator<Item = (String, usize, u32)> {
     let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
     page.chunks(40)
