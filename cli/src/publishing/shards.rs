@@ -200,8 +200,8 @@ impl<'a> Writer<'a> {
             tags: (!self.tags.is_empty()).then(|| self.tags.clone()),
         };
         let files = pages.into_iter().filter(|(name, page)| !is_there(&self.dir.join(name), page)).collect();
-        let digests = parts.iter().map(|(parts, hashes)| (parts.hashes.clone(), hashes.clone())).collect();
-        let parts = parts.map(|(parts, _)| parts);
-        Made { payload, expires_in, whole: None, parts, outputs: Outputs { digests, files } }
+        let (digests, parts) = parts.map(|(parts, hashes)| ((parts.hashes.clone(), hashes), parts)).unzip();
+        let outputs = Outputs { digests: Vec::from_iter(digests), files };
+        Made { payload, expires_in, whole: None, parts, outputs }
     }
 }

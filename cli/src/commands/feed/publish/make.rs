@@ -11,7 +11,7 @@ use bloom_wasm::{Kind, Profile};
 
 use super::report;
 use crate::args::secret;
-use crate::publishing::declared::{Basis, Declared};
+use crate::publishing::declared::{Basis, Declared, Sources};
 use crate::publishing::manifest::{FeedPayload, Identity, ShardsPayload};
 use crate::publishing::parts;
 use crate::publishing::plan::{Made, Next};
@@ -50,6 +50,12 @@ impl<'a> Feed<'a> {
         }
         let identity = Identity::new(basis.id.clone(), declared.people.clone(), profile, fpr, &hashing);
         Ok(Feed { declared, identity, hashing, shards: basis.shards, secret })
+    }
+
+    /// What a feed of one file is made of. Fails for a feed that is now made of parts.
+    fn lists(&self) -> Result<&'a Sources> {
+        ensure!(self.declared.parts.is_none(), "`parts` needs `shards`");
+        Ok(&self.declared.sources)
     }
 
     /// The row about the allowlists, if there are any.
@@ -101,7 +107,7 @@ impl Make for FeedPayload {
         streams: &mut Streams,
     ) -> Result<Generation<'a, Self>> {
         let known = &publication.known;
-        let sources = &feed.declared.sources;
+        let sources = feed.lists()?;
         let before = known.last_lists();
         let (keys, gave) = sources.read(&before, feed.declared.profile, feed.hashing, streams)?;
         let (count, covered) = (keys.members.len() as u64, keys.covered.len() as u64);
@@ -142,8 +148,7 @@ impl Make for FeedPayload {
         let Some(damage) = last.damage() else { return Ok(None) };
         let mut make = || -> Result<whole::Generation> {
             let feed = feed.context("what else it needs isn't known")?;
-            ensure!(feed.declared.parts.is_none(), "`parts` needs `shards`");
-            let sources = &feed.declared.sources;
+            let sources = feed.lists()?;
             let hashing = head.identity.hashing(secret)?;
             let (absent, lists) = sources.read_allowed(head.identity.profile()?, hashing, streams)?;
             allowed(publication.known.objection_to_allowed(&lists, sources))?;
