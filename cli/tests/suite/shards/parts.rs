@@ -12,12 +12,13 @@ use crate::feed::{PUBLISH, change_state, feed, key, names, tell, tell_lists, wri
 use crate::in_process::{Hook, age, done, refused, told, tool, tool_on, tool_with};
 
 /// Builds one of 2^`bits` shards, from the keys that it has of these.
-fn build(folder: &TempDir, keys: impl Iterator<Item = u32>, seed: u64, shard: u64, bits: u32) {
+fn build(folder: &TempDir, keys: impl Iterator<Item = u32>, (seed, fpr): (u64, f64), shard: u64, bits: u32) {
     let digests = keys.map(|i| hash::digest(seed, key(i).as_bytes()));
     let own: Vec<u8> =
         digests.filter(|digest| digest >> (64 - bits) == shard).flat_map(u64::to_le_bytes).collect();
     let shards = 1 << bits;
-    let args = format!("feed build-shard --shards {shards} --index {shard} --seed {seed} -o @parts");
+    let args =
+        format!("feed build-shard --shards {shards} --index {shard} --seed {seed} --fpr {fpr} -o @parts");
     let (code, _, err) = tool_with(folder, &args, &own);
     assert_eq!(code, 0, "{err}");
 }
@@ -35,12 +36,12 @@ fn left(folder: &TempDir) -> usize {
 /// Building each shard by itself, and then the folder, gives the same as building all at once.
 #[test]
 fn shards_that_were_built_elsewhere() {
-    let above = "shards = 32\nseed = 42";
+    let above = "shards = 32\nseed = 42\nfpr = 0.01";
     let [whole, folder] = [feed(above), feed("")];
     publish(&whole, 3000);
     // Repeated, in any order, and once more after a run that failed.
     for shard in (0..32).rev().chain([5]) {
-        build(&folder, (0..3000).chain(0..100), 42, shard, 5);
+        build(&folder, (0..3000).chain(0..100), (42, 0.01), shard, 5);
     }
     of_parts(&folder, "parts", above);
     let said = done(&folder, PUBLISH);
@@ -53,7 +54,7 @@ fn shards_that_were_built_elsewhere() {
 
 /// Builds one of four shards.
 fn job(folder: &TempDir, shard: u64, range: std::ops::Range<u32>) {
-    build(folder, range, 0, shard, 2);
+    build(folder, range, (0, 0.001), shard, 2);
 }
 
 /// Builds all four.
